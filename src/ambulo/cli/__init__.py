@@ -1,0 +1,1 @@
+"""The ``ambulo`` command: thin, one file a verb."""

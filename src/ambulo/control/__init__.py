@@ -1,0 +1,1 @@
+"""Intent in, pose out: trajectories, controllers, inertialization, foot lock, simulation."""

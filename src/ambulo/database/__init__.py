@@ -1,0 +1,1 @@
+"""The project file, the build, its storage, tags, and the built database."""

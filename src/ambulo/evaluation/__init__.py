@@ -1,0 +1,1 @@
+"""Measures of motion, each beside the same measure on the raw data."""

@@ -1,0 +1,1 @@
+"""What leaves ambulo: web pages, videos, pictures."""

@@ -1,0 +1,1 @@
+"""What is compared (the feature schema) and how it is found (exact search)."""

@@ -1,0 +1,1 @@
+"""Skeleton and motion: kinematics, resampling, mirroring, humanoid joint naming, inverse kinematics."""

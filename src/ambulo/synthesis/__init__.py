@@ -1,0 +1,1 @@
+"""The embedded default data: a parametric mocap synthesizer with exact ground truth."""
