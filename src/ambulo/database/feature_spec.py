@@ -1,0 +1,33 @@
+"""What a project file says about one feature that is compared in a search, and the default set."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class FeatureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One feature group as written in ``ambulo.toml``.
+
+    Attributes:
+        kind: ``position``, ``velocity``, ``trajectory_position``, ``trajectory_direction`` or ``trajectory_height``.
+        joint: humanoid role (``left_foot``) or joint name; empty for the trajectory kinds, which speak of the root.
+        weight: how much a deviation of one standard deviation counts, relative to the other groups.
+        times: seconds ahead of the frame, for the trajectory kinds.
+    """
+
+    kind: str
+    joint: str = ""
+    weight: float = 1.0
+    times: tuple[float, ...] = ()
+
+
+# 27 dimensions: S4.12 (20, 40 and 60 frames at 60 fps, here in seconds) and S4.14; weights of Holden et al. 2020.
+DEFAULT_FEATURES: tuple[FeatureSpec, ...] = (
+    FeatureSpec("position", "left_foot", 0.75),
+    FeatureSpec("position", "right_foot", 0.75),
+    FeatureSpec("velocity", "left_foot", 1.0),
+    FeatureSpec("velocity", "right_foot", 1.0),
+    FeatureSpec("velocity", "hips", 1.0),
+    FeatureSpec("trajectory_position", "", 1.0, (1.0 / 3.0, 2.0 / 3.0, 1.0)),
+    FeatureSpec("trajectory_direction", "", 1.5, (1.0 / 3.0, 2.0 / 3.0, 1.0)),
+)
