@@ -1,0 +1,54 @@
+"""The pose: what a controller shows after one step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Pose:
+    """One pose of N characters with J joints, and what the controller thought of when it chose it.
+
+    Attributes:
+        root_position: ``[N, 3]``, metres, world; the same numbers as joint 0 of ``positions``.
+        root_rotation: ``[N, 4]``, world; the same as joint 0 of ``rotations``.
+        positions: ``[N, J, 3]``, metres, in the parent's frame; joint 0, the root, in the world.
+        rotations: ``[N, J, 4]``, in the parent's frame; joint 0 in the world.
+        velocities: ``[N, J, 3]``, m/s, time derivative of ``positions``.
+        angular_velocities: ``[N, J, 3]``, rad/s, in the parent's frame; joint 0 in the world.
+        global_positions: ``[N, J, 3]``, metres, world.
+        global_rotations: ``[N, J, 4]``, world.
+        contacts: uint8 ``[N, 2]``, left and right toe on the ground.
+        transitioned: bool ``[N]``, whether the playhead jumped in this step.
+        frames: int64 ``[N]``, the database frame shown (the nearest one between two).
+        trajectory_positions: ``[N, K, 3]``, metres, world, where the simulation object is expected to be.
+        trajectory_directions: ``[N, K, 3]``, unit, world, where it is expected to face.
+        simulation_position: ``[N, 3]``, metres, world, the simulation object that the wish drives.
+        simulation_rotation: ``[N, 4]``, world.
+    """
+
+    root_position: Float
+    root_rotation: Float
+    positions: Float
+    rotations: Float
+    velocities: Float
+    angular_velocities: Float
+    global_positions: Float
+    global_rotations: Float
+    contacts: NDArray[np.uint8]
+    transitioned: NDArray[np.bool_]
+    frames: NDArray[np.int64]
+    trajectory_positions: Float
+    trajectory_directions: Float
+    simulation_position: Float
+    simulation_rotation: Float
+
+    @property
+    def count(self) -> int:
+        """Number of characters N."""
+        return len(self.positions)
