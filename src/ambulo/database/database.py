@@ -1,0 +1,223 @@
+"""The database: the frames of all clips end to end, memory-mapped, with their clips and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.database.catalog import CATALOG, Clip, read_catalog
+from ambulo.database.channels import CHANNELS
+from ambulo.database.manifest import MANIFEST, check_files, read_manifest
+from ambulo.database.storage import map_tensors
+from ambulo.database.tags import TagRange, merge_ranges, range_to_frames, ranges_to_mask, unknown_tag_text
+from ambulo.errors import DatabaseError, QueryError
+from ambulo.motion.skeleton import Skeleton
+from ambulo.prepare.clip import PreparedClip
+
+Array = NDArray[Any]
+
+
+class Database:
+    """Frames of all clips end to end. F frames, J joints; joint 0 is the root.
+
+    Open one with :meth:`open`; make one in memory with :meth:`from_clips`.
+
+    Attributes:
+        skeleton: J joints with roles.
+        rate: frames a second.
+        positions: float32 ``[F, J, 3]`` local, metres; the root's in the world.
+        rotations: float32 ``[F, J, 4]`` local, unit.
+        velocities: float32 ``[F, J, 3]`` of the local positions, m/s.
+        angular_velocities: float32 ``[F, J, 3]``, rad/s in the parent's frame; the root's in world axes.
+        contacts: uint8 ``[F, 2]``, left and right foot on the ground.
+        valid: uint8 ``[F]``, 0 where the capture has a glitch.
+        clips: the clips in the order of their frames; they cover all frames.
+        tags: name -> int64 ``[n, 2]``, the frames that carry it: half-open, sorted, merged ranges.
+        name: the project's name.
+        folder: where it lies; None in memory.
+        digest: hash of all that it was made from; empty in memory.
+    """
+
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        rate: float,
+        channels: Mapping[str, Array],
+        clips: Sequence[Clip],
+        tags: Mapping[str, NDArray[np.int64]],
+        *,
+        name: str = "",
+        folder: Path | None = None,
+        digest: str = "",
+    ) -> None:
+        self.skeleton = skeleton
+        self.rate = float(rate)
+        self.positions: NDArray[np.float32] = channels["positions"]
+        self.rotations: NDArray[np.float32] = channels["rotations"]
+        self.velocities: NDArray[np.float32] = channels["velocities"]
+        self.angular_velocities: NDArray[np.float32] = channels["angular_velocities"]
+        self.contacts: NDArray[np.uint8] = channels["contacts"]
+        self.valid: NDArray[np.uint8] = channels["valid"]
+        self.clips = tuple(clips)
+        self.tags = dict(tags)
+        self.name = name
+        self.folder = folder
+        self.digest = digest
+        frames = self.positions.shape[0]
+        for channel in CHANNELS:
+            expected = (frames, *channel.row_shape(skeleton.joint_count))
+            if channels[channel.name].shape != expected:
+                raise DatabaseError(
+                    f"{channel.name} is {channels[channel.name].shape}, not {expected}", path=folder, key=channel.name
+                )
+        edges = [0, *(clip.stop for clip in self.clips)]
+        if [clip.start for clip in self.clips] != edges[:-1] or edges[-1] != frames:
+            raise DatabaseError(f"the clips do not cover the {frames} frames end to end", path=folder)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Database:
+        """Open a built database: its own folder, or that of a project with a ``database`` in it.
+
+        Takes milliseconds: frames are read from the disk when they are touched.
+
+        Raises:
+            DatabaseError: there is none, it is damaged, or of another version; the message says what to do.
+        """
+        from ambulo.database.swap import recover
+
+        folder = Path(folder)
+        if not (folder / MANIFEST).is_file() and folder.name != "database":
+            folder = folder / "database"
+        recover(folder)
+        manifest = read_manifest(folder)
+        check_files(folder, manifest)
+        channels = {}
+        for channel in CHANNELS:
+            tensors = map_tensors(folder / channel.file)
+            if channel.name not in tensors:
+                raise DatabaseError(f"has no {channel.name!r}", path=folder / channel.file, remedy="build it again")
+            channels[channel.name] = tensors[channel.name]
+        clips, tags = read_catalog(folder / CATALOG)
+        return cls(
+            manifest.skeleton.skeleton(),
+            manifest.rate,
+            channels,
+            clips,
+            tags,
+            name=manifest.name,
+            folder=folder,
+            digest=manifest.digest,
+        )
+
+    @classmethod
+    def from_clips(
+        cls,
+        clips: Sequence[PreparedClip],
+        tags: Mapping[str, Iterable[Sequence[int]]] | Sequence[Iterable[TagRange]] | None = None,
+    ) -> Database:
+        """A database in memory.
+
+        Args:
+            clips: at least one; all of one skeleton (same names and parents) and one rate.
+            tags: either tag -> frame ranges ``(start, stop)`` of the whole database, or one sequence of
+                ``(start, stop, tag)`` in seconds of the take for each clip.
+
+        Raises:
+            DatabaseError: no clips, or they do not fit together.
+        """
+        if not clips:
+            raise DatabaseError("a database needs at least one clip")
+        first = clips[0]
+        for clip in clips:
+            if clip.skeleton.names != first.skeleton.names or not np.array_equal(
+                clip.skeleton.parents, first.skeleton.parents
+            ):
+                raise DatabaseError(f"the clips {first.name!r} and {clip.name!r} have different skeletons")
+            if clip.rate != first.rate:
+                raise DatabaseError(f"the clips {first.name!r} and {clip.name!r} have different rates")
+        edges = np.concatenate([[0], np.cumsum([clip.frame_count for clip in clips])]).tolist()
+        ranges: dict[str, list[tuple[int, int]]] = {}
+        if isinstance(tags, Mapping):
+            ranges = {tag: [(int(r[0]), int(r[1])) for r in tag_ranges] for tag, tag_ranges in tags.items()}
+        elif tags is not None:
+            for clip, start, clip_tags in zip(clips, edges, tags, strict=False):
+                for begin, end, tag in clip_tags:
+                    a, b = range_to_frames(
+                        begin, end, rate=clip.rate, frame_count=clip.frame_count, start_time=clip.start_time
+                    )
+                    if b > a:
+                        ranges.setdefault(tag, []).append((start + a, start + b))
+        merged = {tag: merge_ranges(tag_ranges) for tag, tag_ranges in sorted(ranges.items())}
+        rows = []
+        for clip, start, stop in zip(clips, edges, edges[1:], strict=False):
+            carried = tuple(tag for tag, r in merged.items() if bool(((r[:, 0] < stop) & (r[:, 1] > start)).any()))
+            source = "" if clip.source.path is None else clip.source.path.as_posix()
+            rows.append(Clip(clip.name, start, stop, source, False, clip.source.licence, carried, clip.start_time))
+        channels = {c.name: np.concatenate([getattr(clip, c.name) for clip in clips]) for c in CHANNELS}
+        return cls(first.skeleton, first.rate, channels, rows, merged)
+
+    def __repr__(self) -> str:
+        where = "in memory" if self.folder is None else str(self.folder)
+        return (
+            f"Database({len(self.clips)} clips, {self.frame_count} frames at {self.rate:g} fps, "
+            f"{self.skeleton.joint_count} joints, {len(self.tags)} tags, {where})"
+        )
+
+    @property
+    def frame_count(self) -> int:
+        """Number of frames F."""
+        return int(self.positions.shape[0])
+
+    @property
+    def duration(self) -> float:
+        """Seconds of motion of all clips together."""
+        return self.frame_count / self.rate
+
+    @cached_property
+    def clip_starts(self) -> NDArray[np.int64]:
+        """First frame of every clip, int64 ``[C]``."""
+        return np.array([clip.start for clip in self.clips], np.int64)
+
+    @cached_property
+    def clip_stops(self) -> NDArray[np.int64]:
+        """Frame after the last of every clip, int64 ``[C]``."""
+        return np.array([clip.stop for clip in self.clips], np.int64)
+
+    def clip_of_frame(self, frame: ArrayLike) -> NDArray[np.int64]:
+        """Index into ``clips`` for frames of any shape. Returns int64 of that shape (a scalar array for a scalar).
+
+        Raises:
+            QueryError: a frame outside ``[0, F)``.
+        """
+        frames = np.asarray(frame, np.int64)
+        if frames.size and (int(frames.min()) < 0 or int(frames.max()) >= self.frame_count):
+            wrong = int(frames.min()) if int(frames.min()) < 0 else int(frames.max())
+            raise QueryError(f"frame {wrong} is outside the database's {self.frame_count} frames", frame=wrong)
+        return np.asarray(np.searchsorted(self.clip_starts, frames, side="right") - 1, np.int64)
+
+    def locate(self, frame: int) -> tuple[Clip, float]:
+        """The clip that a frame belongs to, and the frame's time in seconds of the take."""
+        clip = self.clips[int(self.clip_of_frame(frame))]
+        return clip, clip.start_time + (int(frame) - clip.start) / self.rate
+
+    def tags_of_frame(self, frame: int) -> tuple[str, ...]:
+        """The tags that a frame carries, sorted."""
+        return tuple(t for t, r in self.tags.items() if bool(((r[:, 0] <= frame) & (frame < r[:, 1])).any()))
+
+    def mask(self, required_tags: Iterable[str]) -> NDArray[np.bool_]:
+        """bool ``[F]``: the frames that carry *all* of the tags; all frames for no tags.
+
+        Raises:
+            QueryError: a tag that no frame carries; lists the nearest ones.
+        """
+        mask = np.ones(self.frame_count, np.bool_)
+        for tag in [required_tags] if isinstance(required_tags, str) else required_tags:
+            if tag not in self.tags:
+                raise QueryError(unknown_tag_text(tag, self.tags), key=tag)
+            mask &= ranges_to_mask(self.tags[tag], self.frame_count)
+        return mask

@@ -1,0 +1,156 @@
+"""The manifest: what a database folder holds, in which version, and how large each file must be."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ambulo.database.channels import Channel
+from ambulo.errors import DatabaseError
+from ambulo.motion.skeleton import Skeleton
+
+FORMAT = "ambulo database"
+VERSION = 1
+MANIFEST = "manifest.json"
+_AGAIN = "run `ambulo build` again"
+
+
+class SkeletonRecord(msgspec.Struct, frozen=True):
+    """A skeleton as JSON. ``end_offsets`` has None where a joint has no tip."""
+
+    names: list[str]
+    parents: list[int]
+    offsets: list[list[float]]
+    end_offsets: list[list[float] | None]
+    roles: dict[str, int]
+
+    @classmethod
+    def of(cls, skeleton: Skeleton) -> SkeletonRecord:
+        """The record of a skeleton."""
+        return cls(
+            list(skeleton.names),
+            skeleton.parents.tolist(),
+            skeleton.offsets.tolist(),
+            [None if np.isnan(end).any() else end.tolist() for end in skeleton.end_offsets],
+            dict(sorted(skeleton.roles.items(), key=lambda item: (item[1], item[0]))),
+        )
+
+    def skeleton(self) -> Skeleton:
+        """The skeleton of a record."""
+        none = [np.nan] * 3
+        return Skeleton(
+            tuple(self.names),
+            np.array(self.parents, np.int32),
+            np.array(self.offsets, np.float32).reshape(-1, 3),
+            np.array([none if end is None else end for end in self.end_offsets], np.float32).reshape(-1, 3),
+            self.roles,
+        )
+
+    @property
+    def signature(self) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """What two skeletons must share for their frames to lie in one database: names and parents."""
+        return tuple(self.names), tuple(self.parents)
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The content of ``manifest.json``.
+
+    Attributes:
+        name: the project's name.
+        rate: frames a second.
+        frame_count: frames of all clips together.
+        clip_count: clips, mirrored ones included.
+        skeleton: the one skeleton of all clips.
+        channels: the arrays that lie under ``frames/``.
+        files: path relative to the folder -> bytes, for every file but the manifest and the build's own records.
+        digest: hash of all that the database was made from; the same digest means the same database.
+        code: hash of the code that made it.
+        ambulo: version of ambulo that wrote it.
+        format: always ``"ambulo database"``.
+        version: version of this layout.
+    """
+
+    name: str
+    rate: float
+    frame_count: int
+    clip_count: int
+    skeleton: SkeletonRecord
+    channels: list[Channel]
+    files: dict[str, int]
+    digest: str
+    code: str
+    ambulo: str
+    format: str = FORMAT
+    version: int = VERSION
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write ``manifest.json`` so that it is there whole or not at all."""
+    temporary = folder / (MANIFEST + ".new")
+    with temporary.open("wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(folder / MANIFEST)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a database folder.
+
+    Raises:
+        DatabaseError: there is none, it is damaged, or a newer or unknown version.
+    """
+    path = folder / MANIFEST
+    try:
+        raw: Any = msgspec.json.decode(path.read_bytes())
+    except FileNotFoundError:
+        raise DatabaseError(
+            "there is no database here", path=folder, remedy="build it with `ambulo build PROJECT`"
+        ) from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise DatabaseError(f"is damaged: {error}", path=path, remedy=_AGAIN) from None
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        raise DatabaseError("is not the manifest of an ambulo database", path=path, remedy=_AGAIN)
+    version = raw.get("version")
+    if not isinstance(version, int) or version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        raise DatabaseError(
+            f"the database has layout version {version}, this ambulo reads {VERSION}",
+            path=path,
+            key="version",
+            remedy="update ambulo, or build the database again with this one" if newer else _AGAIN,
+        )
+    try:
+        return msgspec.convert(raw, Manifest)
+    except msgspec.ValidationError as error:
+        raise DatabaseError(f"is damaged: {error}", path=path, remedy=_AGAIN) from None
+
+
+def check_files(folder: Path, manifest: Manifest) -> None:
+    """Compare the size of every file with the manifest's.
+
+    Raises:
+        DatabaseError: a file is missing or has another size.
+    """
+    for name, size in manifest.files.items():
+        path = folder / name
+        try:
+            found = path.stat().st_size
+        except OSError:
+            raise DatabaseError("is missing from the database", path=path, remedy=_AGAIN) from None
+        if found != size:
+            raise DatabaseError(f"has {found} bytes where {size} were written", path=path, remedy=_AGAIN)
+
+
+def list_files(folder: Path, exclude: frozenset[str] = frozenset()) -> dict[str, int]:
+    """Every file under a folder but the manifest and those excluded: relative POSIX path -> bytes, sorted."""
+    found = {}
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and name != MANIFEST and name not in exclude:
+            found[name] = path.stat().st_size
+    return dict(sorted(found.items()))

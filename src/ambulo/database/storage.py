@@ -1,0 +1,164 @@
+"""Arrays on disk: safetensors files that are written in one stream and read as memory maps, without a copy.
+
+The format (an 8-byte little-endian header length, a JSON header, raw little-endian data) is that of the safetensors
+library, which opens these files as well; written here because the library needs every array whole in memory to write
+and copies what it reads. Header bytes depend on names, types and shapes only: same arrays, same file.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.errors import DatabaseError
+
+Array = NDArray[Any]
+
+_CODES = {
+    "float32": "F32",
+    "float64": "F64",
+    "int64": "I64",
+    "int32": "I32",
+    "int16": "I16",
+    "uint8": "U8",
+    "int8": "I8",
+    "bool": "BOOL",
+    "float16": "F16",
+    "uint32": "U32",
+    "uint64": "U64",
+    "uint16": "U16",
+}
+_DTYPES = {code: np.dtype(name) for name, code in _CODES.items()}
+_ALIGNMENT = 64
+_MAX_HEADER = 100_000_000
+
+
+def _header(entries: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]) -> bytes:
+    table: dict[str, Any] = {}
+    offset = 0
+    for name, (dtype, shape) in entries.items():
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        table[name] = {"dtype": _CODES[dtype.name], "shape": list(shape), "data_offsets": [offset, offset + size]}
+        offset += size
+    text = json.dumps(table, separators=(",", ":")).encode()
+    text += b" " * (-(len(text) + 8) % _ALIGNMENT)
+    return len(text).to_bytes(8, "little") + text
+
+
+class RowWriter:
+    """Writes one array of known shape in pieces of rows, in order; memory stays at one piece.
+
+    Use as a context manager; leaving it checks that all rows came and flushes them to the disk.
+    """
+
+    def __init__(self, path: Path, name: str, dtype: str, shape: tuple[int, ...]) -> None:
+        self._dtype = np.dtype(dtype).newbyteorder("<")
+        self._shape = shape
+        self._rows = 0
+        self._file = path.open("wb")
+        self._file.write(_header({name: (np.dtype(dtype), shape)}))
+
+    def append(self, rows: Array) -> None:
+        """Add rows ``[n, *row_shape]``."""
+        if rows.shape[1:] != self._shape[1:]:
+            raise ValueError(f"rows of shape {rows.shape[1:]} where {self._shape[1:]} are expected")
+        self._file.write(np.ascontiguousarray(rows, self._dtype).data)
+        self._rows += rows.shape[0]
+
+    def __enter__(self) -> RowWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                if self._rows != self._shape[0]:
+                    raise ValueError(f"{self._rows} rows written where {self._shape[0]} were announced")
+                self._file.flush()
+                os.fsync(self._file.fileno())
+        finally:
+            self._file.close()
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Array], *, sync: bool = True) -> None:
+    """Write named arrays as one safetensors file.
+
+    Args:
+        path: the file, replaced if it exists.
+        tensors: name -> array; written in the mapping's order.
+        sync: wait until the data is on the disk.
+    """
+    entries = {name: (array.dtype, array.shape) for name, array in tensors.items()}
+    with path.open("wb") as file:
+        file.write(_header(entries))
+        for array in tensors.values():
+            file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
+        if sync:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read_header(path: Path) -> tuple[dict[str, Any], int, int]:
+    """The header table of a safetensors file, where its data starts, and the file's size.
+
+    Raises:
+        DatabaseError: the file is missing, or its header is damaged.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            length = int.from_bytes(file.read(8), "little")
+            if not 0 < length <= min(size - 8, _MAX_HEADER):
+                raise ValueError("the header's length is impossible")
+            return json.loads(file.read(length)), 8 + length, size
+    except FileNotFoundError:
+        raise DatabaseError("is missing", path=path, remedy="run `ambulo build` again") from None
+    except (OSError, ValueError) as error:
+        raise DatabaseError(f"is damaged: {error}", path=path, remedy="run `ambulo build` again") from None
+
+
+def map_tensors(path: Path) -> dict[str, Array]:
+    """The arrays of a safetensors file as memory maps: opened in microseconds, read from the disk when touched.
+
+    The maps are private: writing into an array changes this process's copy of the page, never the file.
+
+    Raises:
+        DatabaseError: the file is missing, damaged, or shorter than its header says.
+    """
+    table, base, size = read_header(path)
+    try:
+        with path.open("rb") as file:
+            buffer = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        arrays: dict[str, Array] = {}
+        for name, entry in table.items():
+            if name == "__metadata__":
+                continue
+            dtype, shape = _DTYPES[entry["dtype"]].newbyteorder("<"), tuple(entry["shape"])
+            start, stop = entry["data_offsets"]
+            count = int(np.prod(shape, dtype=np.int64))
+            if stop - start != count * dtype.itemsize or base + stop > size:
+                raise ValueError(f"{name!r} should end at byte {base + stop}, the file has {size}")
+            arrays[name] = np.frombuffer(buffer, dtype, count, base + start).reshape(shape)
+        return arrays
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DatabaseError(f"is damaged: {error}", path=path, remedy="run `ambulo build` again") from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk (a rename is durable only then). Nothing to do on Windows."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
