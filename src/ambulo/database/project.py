@@ -1,0 +1,184 @@
+"""The project file ``ambulo.toml``: which takes, in which units, with which tags, prepared and compared how."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ambulo.database.feature_spec import DEFAULT_FEATURES, FeatureSpec
+from ambulo.database.tags import check_tag
+from ambulo.database.toml_check import check_keys, line_of, validation_error
+from ambulo.errors import ProjectError, nearest_names
+from ambulo.prepare.settings import PrepareSettings
+
+PROJECT_FILE = "ambulo.toml"
+DATABASE_FOLDER = "database"
+
+TagOrigin = Literal["folder", "name"]
+FEATURE_KINDS = ("position", "velocity", "trajectory_position", "trajectory_direction", "trajectory_height")
+JOINT_KINDS = ("position", "velocity")
+
+
+class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[sources]]`` entry: a folder of takes.
+
+    Attributes:
+        path: folder or single file, relative to the project file.
+        glob: which files in it; ``**`` crosses folders; upper and lower case are the same.
+        exclude: patterns of files to leave out, like ``glob``.
+        unit: length unit of the files (a name such as ``"centimetre"``, or metres a unit); None guesses by file.
+        up: up axis of the files (``"+Y"``, ``"+Z"``); None guesses by file.
+        rate: true frames a second where the files lie about it; None believes them.
+        tags: tags that every take of this source carries.
+        tags_from: where else tags come from: words of ``folder`` names, words of the file's own ``name``.
+        licence: licence of the data, carried into the database.
+        attribution: whom to credit, carried along.
+    """
+
+    path: str
+    glob: str = "**/*.bvh"
+    exclude: tuple[str, ...] = ()
+    unit: str | float | None = None
+    up: str | None = None
+    rate: float | None = None
+    tags: tuple[str, ...] = ()
+    tags_from: tuple[TagOrigin, ...] = ("folder", "name")
+    licence: str = ""
+    attribution: str = ""
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The content of ``ambulo.toml``.
+
+    Attributes:
+        name: the project's name.
+        rate: frames a second of the database.
+        mirror: add a mirrored copy of every clip, tagged ``mirrored``.
+        controllers: controllers that the project is about, the first is the one played by default.
+        features: what is compared in a search, and how much each counts.
+        sources: folders of takes.
+        roles: humanoid role -> joint name, where detection needs help.
+        prepare: constants of the preparation; its ``rate`` always equals the project's.
+        folder: where the project file lies; not part of the file.
+    """
+
+    name: str = "character"
+    rate: float = 60.0
+    mirror: bool = True
+    controllers: tuple[str, ...] = ("motion_matching",)
+    features: tuple[FeatureSpec, ...] = DEFAULT_FEATURES
+    sources: tuple[SourceSpec, ...] = ()
+    roles: dict[str, str] = {}
+    prepare: PrepareSettings = PrepareSettings()
+    folder: Path = Path()
+
+    @property
+    def path(self) -> Path:
+        """The project file."""
+        return self.folder / PROJECT_FILE
+
+    @property
+    def database_folder(self) -> Path:
+        """Where the database is built by default."""
+        return self.folder / DATABASE_FOLDER
+
+
+def project_file(path: str | Path) -> Path:
+    """The project file of a project's folder, or the file itself.
+
+    Raises:
+        ProjectError: there is none.
+    """
+    path = Path(path)
+    file = path / PROJECT_FILE if path.is_dir() else path
+    if not file.is_file():
+        what = "has no ambulo.toml" if path.is_dir() else "does not exist"
+        raise ProjectError(what, path=path, remedy=f"make a project with `ambulo new {path} --from FOLDER_OF_TAKES`")
+    return file
+
+
+def load_project(path: str | Path) -> Project:
+    """Read ``ambulo.toml``, strictly.
+
+    Args:
+        path: the project's folder, or the file.
+
+    Raises:
+        ProjectError: the file is missing, no TOML, or has a key, name or value that is not known; with the line where
+            it can be found and the nearest valid names.
+    """
+    file = project_file(path)
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+        data = tomllib.loads(text)
+    except UnicodeDecodeError:
+        raise ProjectError("is not UTF-8 text", path=file, remedy="save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        message, line = _split_toml_error(str(error))
+        raise ProjectError(f"is not TOML: {message}", path=file, line=line) from None
+    except OSError as error:
+        raise ProjectError(f"cannot be read: {error.strerror}", path=file) from None
+    if "folder" in data:
+        raise ProjectError("unknown key 'folder'", path=file, line=line_of(text, ("folder",)), key="folder")
+    check_keys(data, Project, text, file)
+    if "rate" in data.get("prepare", {}):
+        raise ProjectError(
+            "the rate belongs to the top of the file, not into [prepare]",
+            path=file,
+            line=line_of(text, ("prepare", "rate")),
+            key="prepare.rate",
+        )
+    try:
+        project = msgspec.convert(data, Project, strict=True)
+    except msgspec.ValidationError as error:
+        raise validation_error(error, text, file) from None
+    prepare = msgspec.structs.replace(project.prepare, rate=project.rate)
+    project = msgspec.structs.replace(project, prepare=prepare, folder=file.parent)
+    _check_values(project, text, file)
+    return project
+
+
+def _split_toml_error(message: str) -> tuple[str, int | None]:
+    head, found, tail = message.partition(" (at line ")
+    return (head, int(tail.split(",")[0])) if found else (message, None)
+
+
+def _check_values(project: Project, text: str, file: Path) -> None:
+    from ambulo.motion.humanoid import ROLES
+
+    def fail(message: str, *place: str | int, remedy: str | None = None) -> ProjectError:
+        key = ".".join(str(part) for part in place if isinstance(part, str))
+        return ProjectError(message, path=file, line=line_of(text, place), key=key, remedy=remedy)
+
+    if not (math.isfinite(project.rate) and 1.0 <= project.rate <= 1000.0):
+        raise fail(f"a rate of {project.rate:g} frames a second is not possible", "rate", remedy="60 is usual")
+    if not project.sources:
+        raise fail("the project names no takes", "sources", remedy="add a [[sources]] table with a path")
+    for role in project.roles:
+        if role not in ROLES:
+            raise fail(f"{role!r} is not a role", "roles", role, remedy=nearest_names(role, ROLES))
+    for number, source in enumerate(project.sources):
+        for tag in source.tags:
+            check_tag(tag, path=file, line=line_of(text, ("sources", number, "tags")))
+        if source.rate is not None and not (math.isfinite(source.rate) and source.rate > 0):
+            raise fail(f"a rate of {source.rate:g} frames a second is not possible", "sources", number, "rate")
+        if isinstance(source.unit, float) and not (math.isfinite(source.unit) and source.unit > 0):
+            raise fail(f"a unit of {source.unit:g} metres is not possible", "sources", number, "unit")
+    if not project.features:
+        raise fail("the list of features is empty", "features", remedy="leave the key out for the default ones")
+    for number, feature in enumerate(project.features):
+        place = ("features", number, "kind")
+        if feature.kind not in FEATURE_KINDS:
+            raise fail(
+                f"{feature.kind!r} is no kind of feature", *place, remedy=nearest_names(feature.kind, FEATURE_KINDS)
+            )
+        if feature.kind in JOINT_KINDS and not feature.joint:
+            raise fail(f"a {feature.kind} feature needs a joint", *place, remedy='for example joint = "left_foot"')
+        if feature.kind not in JOINT_KINDS and not feature.times:
+            raise fail(f"a {feature.kind} feature needs times", *place, remedy="for example times = [0.33, 0.67, 1.0]")
+        if not (math.isfinite(feature.weight) and feature.weight >= 0):
+            raise fail(f"a weight of {feature.weight:g} is not possible", "features", number, "weight")

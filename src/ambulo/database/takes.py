@@ -1,0 +1,171 @@
+"""Finding the takes that a project names, and telling whether they changed: by size and time first, then by content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ambulo.database.project import Project, SourceSpec
+from ambulo.database.tags import tag_file_of
+from ambulo.errors import ProjectError, nearest_names
+
+# A file written in the same instant as it is hashed may change again without its time changing.
+_SETTLED_NS = 2_000_000_000
+
+
+class Take(NamedTuple):
+    """One file of motion that a source names.
+
+    Attributes:
+        source: index of the source in the project.
+        relative: path in the source's folder, with ``/``.
+        path: where it lies.
+        label: how the project names it, the same on every machine: ``takes/walk_01.bvh``.
+        size: bytes.
+    """
+
+    source: int
+    relative: str
+    path: Path
+    label: str
+    size: int
+
+
+def compile_glob(pattern: str) -> re.Pattern[str]:
+    """A pattern over ``/``-separated relative paths: ``**/`` any folders, ``*`` and ``?`` inside one name, any case."""
+    text = ""
+    for piece in re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", pattern.replace("\\", "/").removeprefix("./")):
+        text += {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(piece, re.escape(piece))
+    return re.compile(text, re.IGNORECASE)
+
+
+def walk_files(folder: Path) -> Iterator[tuple[str, Path, int]]:
+    """Relative path, path and size of every file under a folder; hidden ones are skipped, links to folders followed."""
+    seen: set[str] = set()
+    for root, names, files in os.walk(folder, followlinks=True):
+        real = os.path.realpath(root)
+        if real in seen:  # a link that leads back
+            names.clear()
+            continue
+        seen.add(real)
+        names[:] = [name for name in names if not name.startswith(".")]
+        for name in files:
+            if not name.startswith("."):
+                path = Path(root, name)
+                yield path.relative_to(folder).as_posix(), path, path.stat().st_size
+
+
+def find_takes(project: Project) -> list[Take]:
+    """The takes of all sources, in the sources' order and by path within one. A file is taken once.
+
+    Raises:
+        ProjectError: a source's folder is missing, or none of its files match.
+    """
+    takes: list[Take] = []
+    seen: set[Path] = set()
+    for number, source in enumerate(project.sources):
+        found = [take for take in _takes_of(project, number, source) if take.path not in seen]
+        seen.update(take.path for take in found)
+        takes += found
+    return takes
+
+
+def _takes_of(project: Project, number: int, source: SourceSpec) -> Sequence[Take]:
+    root = project.folder / source.path
+    shown = source.path.replace("\\", "/").rstrip("/") or "."
+    if root.is_file():
+        return [Take(number, root.name, root, shown, root.stat().st_size)]
+    if not root.is_dir():
+        siblings = [p.name for p in root.parent.iterdir() if p.is_dir()] if root.parent.is_dir() else []
+        hint = f"; {nearest_names(root.name, siblings)}" if siblings else ""
+        raise ProjectError(
+            f"the folder {str(root)!r} does not exist{hint}",
+            path=project.path,
+            key="sources.path",
+            remedy="correct the path of the source; it is relative to the project file",
+        )
+    wanted, unwanted = compile_glob(source.glob), [compile_glob(pattern) for pattern in source.exclude]
+    skip = project.database_folder.resolve()
+    files = sorted(
+        (relative, path, size)
+        for relative, path, size in walk_files(root)
+        if wanted.fullmatch(relative)
+        and not any(pattern.fullmatch(relative) for pattern in unwanted)
+        and skip not in path.resolve().parents
+    )
+    if not files:
+        raise ProjectError(
+            f"no file in {str(root)!r} matches {source.glob!r}",
+            path=project.path,
+            key="sources.glob",
+            remedy="check path, glob and exclude of the source",
+        )
+    prefix = "" if shown == "." else f"{shown}/"
+    return [Take(number, relative, path, prefix + relative, size) for relative, path, size in files]
+
+
+class Stamp(msgspec.Struct, frozen=True, array_like=True):
+    """What a file looked like when it was hashed."""
+
+    size: int
+    modified_ns: int
+    sha256: str
+
+
+class Hasher:
+    """Content hashes of files; a file whose size and time are as they were is not read again.
+
+    Attributes:
+        stamps: path -> stamp, of every file asked for, to be kept for the next time.
+    """
+
+    def __init__(self, known: dict[str, Stamp]) -> None:
+        self._known = known
+        self.stamps: dict[str, Stamp] = {}
+
+    def sha256(self, path: Path) -> str | None:
+        """The hash of a file; None where there is no such file."""
+        try:
+            info = path.stat()
+            stamp = self._known.get(str(path))
+            if stamp is None or (stamp.size, stamp.modified_ns) != (info.st_size, info.st_mtime_ns):
+                with path.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+                stamp = Stamp(info.st_size, info.st_mtime_ns, digest)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ProjectError(f"cannot be read: {error.strerror}", path=path) from None
+        if info.st_mtime_ns < time.time_ns() - _SETTLED_NS:
+            self.stamps[str(path)] = stamp
+        return stamp.sha256
+
+
+class TakeInput(msgspec.Struct, frozen=True, array_like=True):
+    """The content that one take brings into a build: hashes of its file and of its tag file."""
+
+    label: str
+    sha256: str
+    tags_sha256: str | None
+
+
+def hash_takes(takes: Sequence[Take], hasher: Hasher) -> list[TakeInput]:
+    """The inputs of all takes.
+
+    Raises:
+        ProjectError: a file vanished or cannot be read.
+    """
+    inputs = []
+    for take in takes:
+        digest = hasher.sha256(take.path)
+        if digest is None:
+            raise ProjectError("vanished while the project was read", path=take.path)
+        inputs.append(TakeInput(take.label, digest, hasher.sha256(tag_file_of(take.path))))
+    return inputs

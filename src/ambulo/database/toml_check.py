@@ -1,0 +1,102 @@
+"""Finding what is wrong in a TOML file, and on which line: unknown keys, values of the wrong type."""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ambulo.errors import ProjectError, nearest_names
+
+Place = Sequence[str | int]
+
+
+def check_keys(data: dict[str, Any], kind: type[msgspec.Struct], text: str, file: Path, place: Place = ()) -> None:
+    """Refuse the first key that the struct does not have, in it and in the structs within.
+
+    Raises:
+        ProjectError: with the line and the nearest valid keys.
+    """
+    hints = typing.get_type_hints(kind)
+    for key, value in data.items():
+        here = (*place, key)
+        if key not in hints:
+            table = ".".join(str(part) for part in place if isinstance(part, str))
+            raise ProjectError(
+                f"unknown key {key!r}" + (f" in [{table}]" if table else ""),
+                path=file,
+                line=line_of(text, here),
+                key=key,
+                remedy=nearest_names(key, (name for name in hints if name != "folder")),
+            )
+        inner = _struct_in(hints[key])
+        if inner is None:
+            continue
+        if isinstance(value, dict):
+            check_keys(value, inner, text, file, here)
+        elif isinstance(value, list):
+            for number, item in enumerate(value):
+                if isinstance(item, dict):
+                    check_keys(item, inner, text, file, (*here, number))
+
+
+def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
+    if typing.get_origin(hint) is None:
+        return hint if isinstance(hint, type) and issubclass(hint, msgspec.Struct) else None
+    for argument in typing.get_args(hint):
+        found = _struct_in(argument)
+        if found is not None:
+            return found
+    return None
+
+
+def validation_error(error: msgspec.ValidationError, text: str, file: Path) -> ProjectError:
+    """The project error for a value of the wrong type; msgspec says where as ``$.sources[0].glob``."""
+    message, _, where = str(error).partition(" - at `$")
+    place = tuple(
+        int(number) if number else name for name, number in re.findall(r"\.(\w+)|\[(\d+)\]", where.rstrip("`"))
+    )
+    message = message.replace("Object", "the table").replace("`", "").lower()
+    key = ".".join(str(part) for part in place if isinstance(part, str)) or None
+    return ProjectError(message, path=file, line=line_of(text, place), key=key)
+
+
+def line_of(text: str, place: Place) -> int | None:
+    """The line (from 1) of a key in a TOML text, or of the nearest enclosing table or array; None if not found.
+
+    Understands what people write: ``key = ...``, ``[table]``, ``[[array]]`` and arrays of inline tables that begin on
+    their own lines. It is meant for messages, not for editing.
+    """
+    lines = text.splitlines()
+    begin, end, found = 0, len(lines), None
+    parts = list(place)
+    while parts:
+        name = parts.pop(0)
+        number = parts.pop(0) if parts and isinstance(parts[0], int) else None
+        if not isinstance(name, str):
+            return found
+        quoted = rf"[\"']?{re.escape(name)}[\"']?"
+        headers = [i for i in range(begin, end) if re.match(rf"\s*\[\[?\s*{quoted}\s*\]\]?", lines[i])]
+        if headers:
+            at = headers[min(int(number or 0), len(headers) - 1)]
+            begin = at + 1
+            end = next(
+                (i for i in range(begin, end) if re.match(r"\s*\[\[?\s*[\w.\"'-]+\s*\]\]?\s*(#|$)", lines[i])), end
+            )
+        else:
+            keys = [i for i in range(begin, end) if re.match(rf"(.*[{{,])?\s*{quoted}\s*=", lines[i])]
+            if not keys:
+                return found
+            at = keys[0]
+            if number is not None:
+                items = [i for i in range(at, end) if "{" in lines[i]]
+                at = items[int(number)] if int(number) < len(items) else at
+                begin, end = at, at + 1
+            else:
+                begin = at
+        found = at + 1
+    return found
