@@ -14,7 +14,7 @@ from ambulo.motion.motion import Motion
 def resample(motion: Motion, rate: float, *, rotation: Literal["cubic", "slerp"] = "cubic") -> Motion:
     """The same motion at another rate.
 
-    N frames at a step h are at 0, h, ..., (N - 1) h. The result has every time ``i / rate`` inside that span, so what is
+    N frames at a step h are at 0, h, ..., (N - 1) h. The result has every time ``i / rate`` in that span, so what is
     lost at the end is shorter than one new frame. Where a new time falls on an old frame the old pose is returned
     exactly; a whole-number ratio downwards therefore keeps every n-th frame, and no low-pass filter is applied.
 
