@@ -1,0 +1,127 @@
+// The surface of a body as triangles, by naive surface nets (Gibson 1998): one vertex in every grid cell that the
+// surface crosses, one quad for every grid edge that it crosses; the vertices are then drawn onto the exact surface.
+
+import { bodyDistance, type Body } from "./shapes";
+
+export interface Surface {
+  positions: Float32Array;
+  normals: Float32Array;
+  indices: Uint32Array;
+}
+
+const BLOCK = 6;
+
+/** Triangulates the body with cells of `cell` metres. Blocks of cells that the surface cannot reach are skipped. */
+export function makeSurface(body: Body, cell: number): Surface {
+  const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+  for (const shape of body.shapes) {
+    for (const [p, r] of [[shape.a, shape.radiusA], [shape.b, shape.radiusB]] as const) {
+      p.toArray().forEach((value, axis) => {
+        low[axis] = Math.min(low[axis]!, value - r);
+        high[axis] = Math.max(high[axis]!, value + r);
+      });
+    }
+  }
+  const margin = 2 * cell + body.softness;
+  const origin = low.map((value) => value - margin);
+  const count = high.map((value, axis) => BLOCK * Math.ceil((value + margin - origin[axis]!) / cell / BLOCK) + 1);
+  const [nx, ny, nz] = count as [number, number, number];
+  const field = new Float32Array(nx * ny * nz).fill(1);
+  const at = (x: number, y: number, z: number) => x + nx * (y + ny * z);
+
+  // Coarse pass: a block whose centre is farther from the surface than its own half diagonal holds none of it.
+  const reach = cell * BLOCK * 0.87 * 1.35 + body.softness;
+  const blocks: [number, number, number][] = [];
+  const known = new Uint8Array(nx * ny * nz);
+  for (let bz = 0; bz + 1 < nz; bz += BLOCK)
+    for (let by = 0; by + 1 < ny; by += BLOCK)
+      for (let bx = 0; bx + 1 < nx; bx += BLOCK) {
+        const half = BLOCK / 2;
+        const d = bodyDistance(body, origin[0]! + (bx + half) * cell, origin[1]! + (by + half) * cell, origin[2]! + (bz + half) * cell);
+        if (Math.abs(d) > reach) continue;
+        blocks.push([bx, by, bz]);
+        for (let z = bz; z <= bz + BLOCK; z++)
+          for (let y = by; y <= by + BLOCK; y++)
+            for (let x = bx; x <= bx + BLOCK; x++) {
+              const i = at(x, y, z);
+              if (known[i]) continue;
+              known[i] = 1;
+              field[i] = bodyDistance(body, origin[0]! + x * cell, origin[1]! + y * cell, origin[2]! + z * cell);
+            }
+      }
+
+  // One vertex a crossed cell, at the mean of its edges' crossings.
+  const vertexOf = new Int32Array(nx * ny * nz).fill(-1);
+  const vertices: number[] = [];
+  const corner = [0, 1, nx, nx + 1, nx * ny, nx * ny + 1, nx * ny + nx, nx * ny + nx + 1];
+  const edges = [0, 1, 2, 3, 4, 5, 6, 7, 0, 2, 1, 3, 4, 6, 5, 7, 0, 4, 1, 5, 2, 6, 3, 7];
+  const cells: number[] = [];
+  for (const [bx, by, bz] of blocks)
+    for (let z = bz; z < bz + BLOCK; z++)
+      for (let y = by; y < by + BLOCK; y++)
+        for (let x = bx; x < bx + BLOCK; x++) {
+          const i = at(x, y, z);
+          let inside = 0;
+          for (const c of corner) if (field[i + c]! < 0) inside++;
+          if (inside === 0 || inside === 8) continue;
+          let sx = 0, sy = 0, sz = 0, crossings = 0;
+          for (let e = 0; e < 24; e += 2) {
+            const a = edges[e]!, b = edges[e + 1]!;
+            const da = field[i + corner[a]!]!, db = field[i + corner[b]!]!;
+            if (da < 0 === db < 0) continue;
+            const t = da / (da - db);
+            sx += (a & 1) + t * ((b & 1) - (a & 1));
+            sy += ((a >> 1) & 1) + t * (((b >> 1) & 1) - ((a >> 1) & 1));
+            sz += (a >> 2) + t * ((b >> 2) - (a >> 2));
+            crossings++;
+          }
+          vertexOf[i] = vertices.length / 3;
+          vertices.push(
+            origin[0]! + (x + sx / crossings) * cell, origin[1]! + (y + sy / crossings) * cell, origin[2]! + (z + sz / crossings) * cell,
+          );
+          cells.push(x, y, z);
+        }
+
+  // One quad a crossed grid edge, turned so that its front looks outwards.
+  const indices: number[] = [];
+  const step = [1, nx, nx * ny];
+  for (let v = 0; v < cells.length / 3; v++) {
+    const i = at(cells[3 * v]!, cells[3 * v + 1]!, cells[3 * v + 2]!);
+    for (let axis = 0; axis < 3; axis++) {
+      const u = (axis + 1) % 3, w = (axis + 2) % 3;
+      const inside = field[i]! < 0;
+      if (inside === field[i + step[axis]!]! < 0) continue;
+      const a = vertexOf[i]!, b = vertexOf[i - step[u]!]!, c = vertexOf[i - step[u]! - step[w]!]!, d = vertexOf[i - step[w]!]!;
+      if (b < 0 || c < 0 || d < 0) continue;
+      if (inside) indices.push(a, b, c, a, c, d);
+      else indices.push(a, c, b, a, d, c);
+    }
+  }
+  const positions = new Float32Array(vertices);
+  return { positions, normals: settle(body, positions, cell), indices: new Uint32Array(indices) };
+}
+
+/** Draws vertices onto the surface with a few Newton steps; returns the unit normals there. */
+function settle(body: Body, positions: Float32Array, cell: number): Float32Array {
+  const normals = new Float32Array(positions.length);
+  const h = cell * 0.15;
+  for (let v = 0; v < positions.length; v += 3) {
+    let x = positions[v]!, y = positions[v + 1]!, z = positions[v + 2]!;
+    for (let pass = 0; pass < 3; pass++) {
+      const gx = (bodyDistance(body, x + h, y, z) - bodyDistance(body, x - h, y, z)) / (2 * h);
+      const gy = (bodyDistance(body, x, y + h, z) - bodyDistance(body, x, y - h, z)) / (2 * h);
+      const gz = (bodyDistance(body, x, y, z + h) - bodyDistance(body, x, y, z - h)) / (2 * h);
+      const slope = Math.hypot(gx, gy, gz) || 1;
+      if (pass === 2) {
+        normals[v] = gx / slope;
+        normals[v + 1] = gy / slope;
+        normals[v + 2] = gz / slope;
+        break;
+      }
+      const move = Math.max(Math.min(bodyDistance(body, x, y, z) / slope, cell), -cell) / slope;
+      x -= gx * move; y -= gy * move; z -= gz * move;
+    }
+    positions[v] = x; positions[v + 1] = y; positions[v + 2] = z;
+  }
+  return normals;
+}
