@@ -1,0 +1,388 @@
+"""Compiled inner loops of the BVH reader and writer: text to numbers, Euler angles to quaternions, and both ways back.
+
+The byte parser walks the number block once. A number with at most 15 digits and a power of ten within 22 is correctly
+rounded (one division or product of two exact doubles; W. D. Clinger, "How to Read Floating Point Numbers Accurately",
+1990); longer ones are within a few units in the last place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ambulo.maths.kernels import kernel
+
+# A number beyond this is no angle and no position of any capture, and would overflow float32 arithmetic later.
+LARGEST = 1e9
+
+_POWERS = np.array([10.0**i for i in range(23)])
+_DEGREES_TO_HALF_RADIANS = math.pi / 360.0
+_RADIANS_TO_DEGREES = 180.0 / math.pi
+
+
+@kernel
+def _scaled(mantissa: Any, exponent: Any) -> Any:
+    value = float(mantissa)
+    while exponent > 22:
+        value *= 1e22
+        exponent -= 22
+    while exponent < -22:
+        value /= 1e22
+        exponent += 22
+    if exponent < 0:
+        return value / _POWERS[-exponent]
+    return value * _POWERS[exponent]
+
+
+@kernel
+def parse_numbers(
+    data: Any, line: int, values: Any, line_numbers: Any, line_ends: Any, fault_tokens: Any, fault_starts: Any
+) -> tuple[int, int, int]:
+    """Read every number of a block of text.
+
+    Args:
+        data: uint8 bytes.
+        line: number of the first line.
+        values: float64, filled; room for half the bytes plus one. NaN where a token is no usable number.
+        line_numbers: int32, filled: the line number of each line that holds a token; same room.
+        line_ends: int64, filled: count of tokens up to that line's end; same room.
+        fault_tokens: int64, filled with the token index of the first faults.
+        fault_starts: int64, the byte at which each starts.
+
+    Returns:
+        How many tokens, how many lines with tokens, how many faults in all (which may exceed the room).
+    """
+    n = data.shape[0]
+    i = 0
+    tokens = 0
+    lines = 0
+    faults = 0
+    tokens_before_line = 0
+    while True:
+        # Blanks and line ends.
+        while i < n:
+            c = data[i]
+            if c == 32 or c == 9:
+                i += 1
+            elif c == 10 or c == 13:
+                if c == 13 and i + 1 < n and data[i + 1] == 10:
+                    i += 1
+                i += 1
+                if tokens > tokens_before_line:
+                    line_numbers[lines] = line
+                    line_ends[lines] = tokens
+                    lines += 1
+                    tokens_before_line = tokens
+                line += 1
+            elif c == 0 or c == 11 or c == 12 or c == 26:
+                # NUL padding, vertical tab, form feed, and the DOS end-of-file mark.
+                i += 1
+            else:
+                break
+        if i >= n:
+            break
+        start = i
+        negative = False
+        c = data[i]
+        if c == 45:
+            negative = True
+            i += 1
+        elif c == 43:
+            i += 1
+        mantissa: Any = np.int64(0)
+        digits = 0
+        significant = 0
+        exponent: Any = 0
+        while i < n:
+            d = np.int64(data[i]) - 48
+            if d < 0 or d > 9:
+                break
+            if significant < 18:
+                mantissa = mantissa * 10 + d
+                if mantissa > 0:
+                    significant += 1
+            else:
+                exponent += 1
+            digits += 1
+            i += 1
+        if i < n and data[i] == 46:
+            i += 1
+            while i < n:
+                d = np.int64(data[i]) - 48
+                if d < 0 or d > 9:
+                    break
+                if significant < 18:
+                    mantissa = mantissa * 10 + d
+                    if mantissa > 0:
+                        significant += 1
+                    exponent -= 1
+                digits += 1
+                i += 1
+        good = digits > 0
+        if good and i < n and (data[i] == 101 or data[i] == 69):
+            i += 1
+            exponent_negative = False
+            if i < n and (data[i] == 45 or data[i] == 43):
+                exponent_negative = data[i] == 45
+                i += 1
+            written: Any = 0
+            exponent_digits = 0
+            while i < n:
+                d = np.int64(data[i]) - 48
+                if d < 0 or d > 9:
+                    break
+                if written < 10000:
+                    written = written * 10 + d
+                exponent_digits += 1
+                i += 1
+            good = exponent_digits > 0
+            exponent += -written if exponent_negative else written
+        if good and i < n:
+            c = data[i]
+            good = c == 32 or c == 10 or c == 13 or c == 9 or c == 0 or c == 11 or c == 12 or c == 26
+        value = math.nan
+        if good:
+            if mantissa == 0:
+                value = 0.0
+            elif exponent + significant > 12:
+                good = False
+            elif exponent < -360:
+                value = 0.0
+            else:
+                value = _scaled(mantissa, exponent)
+                if value > LARGEST:
+                    good = False
+                    value = math.nan
+            if negative:
+                value = -value
+        if not good:
+            if faults < fault_tokens.shape[0]:
+                fault_tokens[faults] = tokens
+                fault_starts[faults] = start
+            faults += 1
+            value = math.nan
+            while i < n:
+                c = data[i]
+                if c == 32 or c == 10 or c == 13 or c == 9:
+                    break
+                i += 1
+        values[tokens] = value
+        tokens += 1
+    if tokens > tokens_before_line:
+        line_numbers[lines] = line
+        line_ends[lines] = tokens
+        lines += 1
+    return tokens, lines, faults
+
+
+@kernel
+def euler_to_pose(
+    values: Any,
+    offsets: Any,
+    position_columns: Any,
+    rotation_starts: Any,
+    rotation_columns: Any,
+    rotation_axes: Any,
+    scale: float,
+    positions: Any,
+    rotations: Any,
+) -> None:
+    """Rows of channels to local poses, in double until they are stored.
+
+    Args:
+        values: float64 ``[T, C]``, degrees and file units.
+        offsets: float64 ``[J, 3]``, file units.
+        position_columns: int64 ``[J, 3]``, column of each position channel, -1 where the offset holds.
+        rotation_starts: int64 ``[J + 1]``, where each joint's rotation channels start in the next two.
+        rotation_columns: int64 ``[R]``, columns in the order in which the file lists them.
+        rotation_axes: int64 ``[R]``, 0 X, 1 Y, 2 Z.
+        scale: metres a file unit.
+        positions: float32 ``[T, J, 3]``, filled.
+        rotations: float32 ``[T, J, 4]``, filled, unrolled in time (S4.2).
+    """
+    joints = offsets.shape[0]
+    count = rotation_columns.shape[0]
+    sines = np.empty(count, np.float64)
+    cosines = np.empty(count, np.float64)
+    for t in range(values.shape[0]):
+        # sin and cos of the half angles. Taking whole half turns off the angle is exact in degrees, so that right
+        # angles come out exact; the half turns' number matters only by its parity, since q and -q are one rotation.
+        for r in range(count):
+            degrees = values[t, rotation_columns[r]]
+            turns = np.rint(degrees * (1.0 / 180.0))
+            x = (degrees - 180.0 * turns) * _DEGREES_TO_HALF_RADIANS
+            odd = turns - 2.0 * np.floor(turns * 0.5)
+            z = x * x
+            # Taylor series on [-pi/4, pi/4]: the first term left out is below 2e-16.
+            s = x + x * z * (
+                -1.0 / 6.0
+                + z
+                * (
+                    1.0 / 120.0
+                    + z * (-1.0 / 5040.0 + z * (1.0 / 362880.0 + z * (-1.0 / 39916800.0 + z * (1.0 / 6227020800.0))))
+                )
+            )
+            c = 1.0 + z * (
+                -0.5
+                + z
+                * (
+                    1.0 / 24.0
+                    + z
+                    * (
+                        -1.0 / 720.0
+                        + z
+                        * (
+                            1.0 / 40320.0
+                            + z * (-1.0 / 3628800.0 + z * (1.0 / 479001600.0 + z * (-1.0 / 87178291200.0)))
+                        )
+                    )
+                )
+            )
+            sines[r] = c if odd > 0.5 else s
+            cosines[r] = -s if odd > 0.5 else c
+        for j in range(joints):
+            for axis in range(3):
+                column = position_columns[j, axis]
+                value = values[t, column] if column >= 0 else offsets[j, axis]
+                positions[t, j, axis] = value * scale
+            x = 0.0
+            y = 0.0
+            z = 0.0
+            w = 1.0
+            for r in range(rotation_starts[j], rotation_starts[j + 1]):
+                s = sines[r]
+                c = cosines[r]
+                axis = rotation_axes[r]
+                if axis == 0:
+                    x, y, z, w = x * c + w * s, y * c + z * s, z * c - y * s, w * c - x * s
+                elif axis == 1:
+                    x, y, z, w = x * c - z * s, y * c + w * s, z * c + x * s, w * c - y * s
+                else:
+                    x, y, z, w = x * c + y * s, y * c - x * s, z * c + w * s, w * c - z * s
+            if t > 0:
+                before = rotations[t - 1, j]
+                flip = before[0] * x + before[1] * y + before[2] * z + before[3] * w < 0.0
+            else:
+                flip = w < 0.0
+            if flip:
+                x, y, z, w = -x, -y, -z, -w
+            rotations[t, j, 0] = x
+            rotations[t, j, 1] = y
+            rotations[t, j, 2] = z
+            rotations[t, j, 3] = w
+
+
+@kernel
+def quaternions_to_euler(rotations: Any, i: int, j: int, k: int, degrees: Any) -> None:
+    """Local rotations to intrinsic Euler angles about three different axes, smooth in time.
+
+    Of the two sets of angles that give a rotation, and of all their whole turns, the nearest to the frame before is
+    taken. In gimbal lock the first angle is held and the third takes the rest.
+
+    Args:
+        rotations: float32 ``[T, J, 4]``.
+        i, j, k: axes in the order of the channels.
+        degrees: float64 ``[T, J, 3]``, filled.
+    """
+    even = (j - i) % 3 == 1
+    sign = 1.0 if even else -1.0
+    m = np.empty((3, 3), np.float64)
+    for joint in range(rotations.shape[1]):
+        before_a = 0.0
+        before_b = 0.0
+        before_c = 0.0
+        for t in range(rotations.shape[0]):
+            x = float(rotations[t, joint, 0])
+            y = float(rotations[t, joint, 1])
+            z = float(rotations[t, joint, 2])
+            w = float(rotations[t, joint, 3])
+            n = x * x + y * y + z * z + w * w
+            s = 2.0 / n if n > 0.0 else 0.0
+            m[0, 0] = 1.0 - s * (y * y + z * z)
+            m[0, 1] = s * (x * y - w * z)
+            m[0, 2] = s * (x * z + w * y)
+            m[1, 0] = s * (x * y + w * z)
+            m[1, 1] = 1.0 - s * (x * x + z * z)
+            m[1, 2] = s * (y * z - w * x)
+            m[2, 0] = s * (x * z - w * y)
+            m[2, 1] = s * (y * z + w * x)
+            m[2, 2] = 1.0 - s * (x * x + y * y)
+            cosine = math.sqrt(m[i, i] * m[i, i] + m[i, j] * m[i, j])
+            # atan2 keeps all digits near +-90 degrees, where asin loses half of them.
+            b = math.atan2(sign * m[i, k], cosine) * _RADIANS_TO_DEGREES
+            if cosine > 1e-9:
+                a = math.atan2(-sign * m[j, k], m[k, k]) * _RADIANS_TO_DEGREES
+                c = math.atan2(-sign * m[i, j], m[i, i]) * _RADIANS_TO_DEGREES
+            else:
+                # Only a + c (or a - c) is defined: hold a, so that the curves stay calm.
+                total = math.atan2(sign * m[k, j], m[j, j]) * _RADIANS_TO_DEGREES
+                a = before_a
+                # Looking up: R = R_i(a) R_j(90) R_k(c) turns by a + sign c; looking down, by a - sign c.
+                c = (total - a) * sign if sign * m[i, k] > 0.0 else (a - total) * sign
+            # The other set that gives the same rotation.
+            a2 = a + 180.0
+            b2 = 180.0 - b
+            c2 = c + 180.0
+            a += 360.0 * np.rint((before_a - a) / 360.0)
+            b += 360.0 * np.rint((before_b - b) / 360.0)
+            c += 360.0 * np.rint((before_c - c) / 360.0)
+            a2 += 360.0 * np.rint((before_a - a2) / 360.0)
+            b2 += 360.0 * np.rint((before_b - b2) / 360.0)
+            c2 += 360.0 * np.rint((before_c - c2) / 360.0)
+            if abs(a2 - before_a) + abs(b2 - before_b) + abs(c2 - before_c) < abs(a - before_a) + abs(
+                b - before_b
+            ) + abs(c - before_c):
+                a = a2
+                b = b2
+                c = c2
+            degrees[t, joint, 0] = a
+            degrees[t, joint, 1] = b
+            degrees[t, joint, 2] = c
+            before_a = a
+            before_b = b
+            before_c = c
+
+
+@kernel
+def format_numbers(values: Any, decimals: Any, text: Any) -> int:
+    """Rows of numbers as fixed-point text, blanks between and a line feed after each row.
+
+    Args:
+        values: float64 ``[T, C]``, each below 1e9.
+        decimals: int64 ``[C]``, at most 9.
+        text: uint8, filled; room for 21 bytes a number.
+
+    Returns:
+        How many bytes were written.
+    """
+    at = 0
+    digits = np.empty(24, np.uint8)
+    for t in range(values.shape[0]):
+        for c in range(values.shape[1]):
+            places = decimals[c]
+            whole: Any = np.int64(np.rint(abs(values[t, c]) * _POWERS[places]))
+            if values[t, c] < 0.0 and whole > 0:
+                text[at] = 45
+                at += 1
+            count: Any = 0
+            while whole > 0 or count <= places:
+                digits[count] = 48 + whole % 10
+                whole //= 10
+                count += 1
+            while count > 0:
+                count -= 1
+                text[at] = digits[count]
+                at += 1
+                if count == places and places > 0:
+                    text[at] = 46
+                    at += 1
+            text[at] = 32
+            at += 1
+        if values.shape[1] > 0:
+            text[at - 1] = 10
+        else:
+            text[at] = 10
+            at += 1
+    return at

@@ -1,0 +1,97 @@
+"""What a file format is to ambulo, the options that every reader takes, and how a file is opened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ambulo.errors import FormatError
+from ambulo.motion.motion import Motion
+
+_LFS_POINTER = b"version https://git-lfs"
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the caller knows better than the file.
+
+    Attributes:
+        unit: the file's length unit by name (``"centimetre"``, ``"cm"``, ``"cmu"``, ...) or in metres; None to guess.
+        up: the file's up axis (``"+Y"``, ``"z"``, ``"-Z"``, ...); None to guess.
+        rate: the true frames a second, in place of the file's own; None to believe the file.
+        strict: refuse whatever would be read with a warning.
+        lenient: read what can be read of a damaged file, with a warning for each damage.
+    """
+
+    unit: str | float | None = None
+    up: str | None = None
+    rate: float | None = None
+    strict: bool = False
+    lenient: bool = False
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format. A new format is one module with one of these, added to ``registry.FORMATS``.
+
+    Attributes:
+        name: short name, e.g. ``"bvh"``.
+        extensions: lower case, with the dot.
+        sniff: whether a file's first bytes look like this format.
+        read: all motions (actors) of a file, in metres and +Y up.
+        write: the motions as the bytes of one file; None where a format is read only.
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    sniff: Callable[[bytes], bool]
+    read: Callable[[Path, ReadOptions], list[Motion]]
+    write: Callable[[Sequence[Motion], dict[str, Any]], bytes] | None = None
+
+
+def read_head(path: Path, count: int = 4096) -> bytes:
+    """First bytes of a motion file, after the checks that hold for every format.
+
+    Raises:
+        FormatError: the path is missing, a folder, unreadable, empty, or a Git LFS pointer.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(count)
+    except OSError as error:
+        raise _cannot_open(path, error) from None
+    if not head:
+        raise FormatError("the file is empty (0 bytes)", path=path, line=1, remedy="copy or export it again")
+    if head.startswith(_LFS_POINTER):
+        size = re.search(rb"^size (\d+)", head, re.MULTILINE)
+        real = f" (of a file of {int(size[1])} bytes)" if size else ""
+        raise FormatError(
+            f"this is a Git LFS pointer{real}, not the file itself",
+            path=path,
+            line=1,
+            remedy="fetch the real file: run `git lfs pull` in that repository, or download the raw file",
+        )
+    return head
+
+
+def read_file(path: Path) -> bytes:
+    """All bytes of a file.
+
+    Raises:
+        FormatError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _cannot_open(path, error) from None
+
+
+def _cannot_open(path: Path, error: OSError) -> FormatError:
+    if path.is_dir():
+        return FormatError("this is a folder, not a file", path=path, remedy="use load_all for a folder of files")
+    if not path.exists():
+        return FormatError("there is no such file", path=path, remedy="check the path")
+    return FormatError(f"the file cannot be read: {error.strerror or error}", path=path)

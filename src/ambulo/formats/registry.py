@@ -1,0 +1,201 @@
+"""One door for all formats: ``load``, ``load_all`` and ``save`` pick the format by the file's extension."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ambulo.errors import AmbuloError, FormatError
+from ambulo.formats import bvh
+from ambulo.formats.format import Format, ReadOptions, read_head
+from ambulo.motion.motion import Motion
+
+FORMATS: tuple[Format, ...] = (bvh.FORMAT,)
+
+
+def load(
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    up: str | None = None,
+    rate: float | None = None,
+    strict: bool = False,
+    lenient: bool = False,
+) -> Motion:
+    """Read one motion from a file.
+
+    Args:
+        path: the file; its extension tells the format.
+        unit: the file's length unit (``"centimetre"``, ``"cm"``, ``"cmu"``, ... or metres a unit); None to guess.
+        up: the file's up axis (``"y"``, ``"+Z"``, ...); None to guess.
+        rate: the true frames a second, where the file's own is wrong.
+        strict: refuse whatever would be read with a warning.
+        lenient: read what can be read of a damaged file, each damage noted as a warning.
+
+    Returns:
+        The motion in metres and +Y up, without roles; guesses and oddities are in ``motion.source``.
+
+    Raises:
+        FormatError: the file cannot be read, or holds several actors (use :func:`load_all`).
+    """
+    path = Path(path)
+    motions = _read(path, ReadOptions(unit, up, rate, strict, lenient))
+    if len(motions) != 1:
+        line = next((note.line for note in motions[1].source.notes if note.code == "actor"), None)
+        names = ", ".join(repr(motion.skeleton.names[0]) for motion in motions[:10])
+        raise FormatError(
+            f"the file holds {len(motions)} actors ({names})",
+            path=path,
+            line=line,
+            remedy="use ambulo.load_all to read them all",
+        )
+    return motions[0]
+
+
+def load_all(
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    up: str | None = None,
+    rate: float | None = None,
+    strict: bool = False,
+    lenient: bool = False,
+    recursive: bool = False,
+    on_error: Callable[[AmbuloError], None] | None = None,
+) -> list[Motion]:
+    """Read every actor of a file, or every motion file of a folder in the order of their names.
+
+    Args:
+        path: a file or a folder.
+        unit: as in :func:`load`, for all files.
+        up: as in :func:`load`, for all files.
+        rate: as in :func:`load`, for all files.
+        strict: as in :func:`load`.
+        lenient: as in :func:`load`.
+        recursive: descend into the folders below.
+        on_error: called with the error of each file that cannot be read, which is then left out. Without it all files
+            are tried, and one error lists those that failed.
+
+    Raises:
+        FormatError: a file cannot be read, or the folder has no motion file.
+    """
+    path = Path(path)
+    options = ReadOptions(unit, up, rate, strict, lenient)
+    if not path.is_dir():
+        return _read(path, options)
+    files = motion_files(path, recursive=recursive)
+    if not files:
+        raise FormatError(
+            f"no motion file in this folder ({_accepted()})",
+            path=path,
+            remedy=None if recursive else "give recursive=True to look into the folders below",
+        )
+    motions: list[Motion] = []
+    errors: list[AmbuloError] = []
+    for file in files:
+        try:
+            motions += _read(file, options)
+        except AmbuloError as error:
+            if on_error is None:
+                errors.append(error)
+            else:
+                on_error(error)
+    if errors:
+        listed = "\n".join(f"  {error}" for error in errors)
+        raise FormatError(
+            f"{len(errors)} of {len(files)} files cannot be read:\n{listed}\n",
+            path=path,
+            remedy="mend or remove them, or give on_error to go on without them",
+        )
+    return motions
+
+
+def save(motion: Motion | Sequence[Motion], path: str | Path, **options: Any) -> None:
+    """Write a motion (or several actors of one take) to a file, whole or not at all.
+
+    The file is written beside its place and then moved there, so that a crash leaves the old one as it was.
+
+    Args:
+        motion: one motion, or several with the same rate and length where the format can hold them.
+        path: the file; its extension tells the format.
+        options: of the format, see e.g. :func:`ambulo.formats.bvh_writer.write`.
+
+    Raises:
+        FormatError: the format cannot be written or cannot hold the motion, or the file cannot be written.
+    """
+    path = Path(path)
+    chosen = _by_extension(path)
+    if chosen is None or chosen.write is None:
+        writable = sorted(ext for form in FORMATS if form.write is not None for ext in form.extensions)
+        raise FormatError(f"{path.suffix!r} cannot be written", path=path, remedy=f"use one of {', '.join(writable)}")
+    motions = [motion] if isinstance(motion, Motion) else list(motion)
+    try:
+        data = chosen.write(motions, options)
+    except FormatError as error:
+        error.path = path
+        raise type(error)(error.message, **error.facts()) from None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes a private file; give it the permissions that any new file would have.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(path)
+    except BaseException as error:
+        Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _cannot_write(path, error) from None
+        raise
+
+
+def motion_files(folder: str | Path, *, recursive: bool = False) -> list[Path]:
+    """The files of a folder whose extension is that of a motion format, sorted by path."""
+    extensions = {ext for form in FORMATS for ext in form.extensions}
+    found = Path(folder).rglob("*") if recursive else Path(folder).iterdir()
+    files = [file for file in found if file.suffix.lower() in extensions and file.is_file()]
+    return sorted(file for file in files if not file.name.startswith("."))
+
+
+def _by_extension(path: Path) -> Format | None:
+    suffix = path.suffix.lower()
+    return next((form for form in FORMATS if suffix in form.extensions), None)
+
+
+def _accepted() -> str:
+    return "accepted: " + ", ".join(sorted(ext for form in FORMATS for ext in form.extensions))
+
+
+def _read(path: Path, options: ReadOptions) -> list[Motion]:
+    if options.strict and options.lenient:
+        raise FormatError("strict and lenient exclude each other", path=path, key="strict", remedy="give one of them")
+    head = read_head(path)
+    chosen = _by_extension(path)
+    if chosen is None:
+        alike = next((form for form in FORMATS if form.sniff(head)), None)
+        hint = f"; its content looks like {alike.name}: name it {alike.extensions[0]}" if alike else ""
+        raise FormatError(f"files of type {path.suffix!r} are not read", path=path, remedy=f"{_accepted()}{hint}")
+    if not chosen.sniff(head):
+        other = next((form for form in FORMATS if form is not chosen and form.sniff(head)), None)
+        if other is not None:
+            raise FormatError(
+                f"the file is called {path.suffix} but looks like {other.name}",
+                path=path,
+                line=1,
+                remedy=f"name it {other.extensions[0]}",
+            )
+    return chosen.read(path, options)
+
+
+def _cannot_write(path: Path, error: OSError) -> FormatError:
+    reason = "its folder does not exist" if not path.parent.is_dir() else str(error.strerror or error)
+    return FormatError(f"the file cannot be written: {reason}", path=path, remedy="check the path and its permissions")
