@@ -1,0 +1,208 @@
+"""Compiled halves of a motion-matching step: before the search (what to ask) and after it (what to show)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ambulo.control.sampling_kernels import forward_row, place_root, root_way, sample_joints
+from ambulo.control.simulation_kernels import GOAL_HEADING, desired_heading, follow, move, predict, wrap_angle
+from ambulo.maths.kernels import kernel
+
+# Columns of a row of the root and of the wish that was last searched for.
+ROOT_X, ROOT_Y, ROOT_Z, ROOT_HEADING = 0, 1, 2, 3
+WISH_X, WISH_Z, WISH_HEADING = 0, 1, 2
+
+# Components that a trajectory dimension can hold.
+POSITION_X, POSITION_Z, DIRECTION_X, DIRECTION_Z, HEIGHT = 0, 1, 2, 3, 4
+
+
+@kernel
+def wish_of(n: int, velocity: Any, facing: Any, simulation: Any) -> tuple[float, float, float]:
+    """Desired velocity's x and z, and desired heading of character ``n``."""
+    heading = desired_heading(
+        velocity[n, 0], velocity[n, 2], facing[n, 0], facing[n, 2], simulation[n, GOAL_HEADING]
+    )
+    return velocity[n, 0], velocity[n, 2], heading
+
+
+@kernel
+def is_finite(n: int, velocity: Any, facing: Any) -> bool:
+    """Whether all six numbers of a wish are finite."""
+    for c in range(3):
+        if not (math.isfinite(velocity[n, c]) and math.isfinite(facing[n, c])):
+            return False
+    return True
+
+
+@kernel
+def wish_changed(vx: float, vz: float, heading: float, wish_row: Any, velocity_change: float, facing_change: float) -> bool:
+    """Whether a wish differs enough from the one last searched for to be answered at once (S0.29)."""
+    dx, dz = vx - wish_row[WISH_X], vz - wish_row[WISH_Z]
+    if dx * dx + dz * dz > velocity_change * velocity_change:
+        return True
+    return abs(wrap_angle(heading - wish_row[WISH_HEADING])) > facing_change
+
+
+@kernel
+def fill_query(n: int, moment: float, last: int, features: Any, slots: Any, root: Any, positions: Any, directions: Any, query: Any) -> None:
+    """Fill row ``n`` of the raw queries: the pose's features at a moment, the trajectory's from the prediction.
+
+    ``slots`` is int32 ``[M, 3]``: dimension, index of the time, component.
+    """
+    i = int(moment)
+    a = moment - i
+    if a > 0.0 and i < last:
+        for d in range(features.shape[1]):
+            query[n, d] = (1.0 - a) * features[i, d] + a * features[i + 1, d]
+    else:
+        for d in range(features.shape[1]):
+            query[n, d] = features[i, d]
+    s, c = math.sin(root[n, ROOT_HEADING]), math.cos(root[n, ROOT_HEADING])
+    for m in range(slots.shape[0]):
+        dimension, k, component = slots[m, 0], slots[m, 1], slots[m, 2]
+        if component == HEIGHT:
+            query[n, dimension] = 0.0  # the simulated ground is level
+            continue
+        if component <= POSITION_Z:
+            x = positions[n, k, 0] - root[n, ROOT_X]
+            z = positions[n, k, 2] - root[n, ROOT_Z]
+        else:
+            x, z = directions[n, k, 0], directions[n, k, 2]
+        if component == POSITION_X or component == DIRECTION_X:
+            query[n, dimension] = c * x - s * z
+        else:
+            query[n, dimension] = s * x + c * z
+
+
+@kernel
+def plan(
+    members: Any,
+    velocity: Any,
+    facing: Any,
+    playhead: Any,
+    timer: Any,
+    wish: Any,
+    root: Any,
+    simulation: Any,
+    run_stops: Any,
+    features: Any,
+    slots: Any,
+    times: Any,
+    constants: Any,
+    velocity_change: float,
+    facing_change: float,
+    frame_step: float,
+    dt: float,
+    interval: float,
+    new_timer: Any,
+    new_wish: Any,
+    new_simulation: Any,
+    trajectory_positions: Any,
+    trajectory_directions: Any,
+    query: Any,
+    current: Any,
+    due: Any,
+) -> int:
+    """Before the search: predict, decide who searches, and write their queries.
+
+    ``current`` becomes the continuing frame, or -1 where the playhead must leave (its clip or its tags end).
+    Returns how many characters search, or ``-1 - n`` where the wish of character ``n`` is not finite.
+    """
+    searching = 0
+    for m in range(members.shape[0]):
+        n = members[m]
+        if not is_finite(n, velocity, facing):
+            return -1 - n
+        vx, vz, heading = wish_of(n, velocity, facing, simulation)
+        predict(n, simulation, vx, vz, heading, constants, times, trajectory_positions, trajectory_directions)
+        move(n, simulation, vx, vz, heading, constants, dt, new_simulation)
+        frame = int(playhead[n])
+        last = run_stops[frame] - 1
+        leave = playhead[n] + frame_step > last
+        new_timer[n] = timer[n] - dt
+        if leave or new_timer[n] <= 1e-6 or wish_changed(vx, vz, heading, wish[n], velocity_change, facing_change):
+            searching += 1
+            due[n] = True
+            new_timer[n] = interval
+            new_wish[n, WISH_X], new_wish[n, WISH_Z], new_wish[n, WISH_HEADING] = vx, vz, heading
+            current[n] = -1 if leave else int(playhead[n] + 0.5)
+            fill_query(n, playhead[n], last, features, slots, root, trajectory_positions, trajectory_directions, query)
+        else:
+            due[n] = False
+            new_wish[n, WISH_X], new_wish[n, WISH_Z] = wish[n, WISH_X], wish[n, WISH_Z]
+            new_wish[n, WISH_HEADING] = wish[n, WISH_HEADING]
+    return searching
+
+
+@kernel
+def advance(
+    members: Any,
+    playhead: Any,
+    jump: Any,
+    root: Any,
+    simulation: Any,
+    run_stops: Any,
+    frame_positions: Any,
+    frame_rotations: Any,
+    frame_velocities: Any,
+    frame_angular_velocities: Any,
+    frame_contacts: Any,
+    parents: Any,
+    constants: Any,
+    frame_step: float,
+    dt: float,
+    new_playhead: Any,
+    new_root: Any,
+    positions: Any,
+    rotations: Any,
+    velocities: Any,
+    angular_velocities: Any,
+    global_positions: Any,
+    global_rotations: Any,
+    contacts: Any,
+    frames: Any,
+) -> None:
+    """After the search: jump where ``jump[n] >= 0``, play on by ``dt``, move the root, read the pose."""
+    for m in range(members.shape[0]):
+        n = members[m]
+        start = playhead[n]
+        if jump[n] >= 0:
+            start = float(jump[n])
+        last = float(run_stops[int(start)] - 1)
+        stop = min(start + frame_step, last)
+        nearest = math.floor(stop + 0.5)
+        if abs(stop - nearest) < 1e-6:
+            stop = nearest
+        new_playhead[n] = stop
+        left, ahead, turn = root_way(frame_positions, frame_rotations, start, stop)
+        old = root[n, ROOT_HEADING]
+        s, c = math.sin(old), math.cos(old)
+        speed = math.sqrt(left * left + ahead * ahead) / dt
+        x, z, heading = follow(
+            root[n, ROOT_X] + c * left + s * ahead,
+            root[n, ROOT_Z] - s * left + c * ahead,
+            old + turn,
+            speed,
+            turn / dt,
+            simulation[n],
+            constants,
+            dt,
+        )
+        new_root[n, ROOT_X] = x
+        new_root[n, ROOT_Y] = root[n, ROOT_Y]
+        new_root[n, ROOT_Z] = z
+        new_root[n, ROOT_HEADING] = wrap_angle(heading)
+        place_root(
+            n, x, root[n, ROOT_Y], z, heading, root[n, ROOT_X], root[n, ROOT_Z], old, dt,
+            positions, rotations, velocities, angular_velocities,
+        )
+        sample_joints(
+            n, stop, frame_positions, frame_rotations, frame_velocities, frame_angular_velocities,
+            positions, rotations, velocities, angular_velocities,
+        )
+        forward_row(n, parents, positions, rotations, global_positions, global_rotations)
+        shown = int(stop + 0.5)
+        frames[n] = shown
+        contacts[n, 0] = frame_contacts[shown, 0]
+        contacts[n, 1] = frame_contacts[shown, 1]

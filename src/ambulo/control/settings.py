@@ -1,0 +1,144 @@
+"""What can be tuned in a controller; every number with its unit and where it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.errors import ControlError
+
+
+@dataclass(frozen=True)
+class SimulationSettings:
+    """The simulation object: a point with a heading that follows the wish by springs, and that the body follows.
+
+    The published controller uses 0.27 s for both half-lives (peers.md C4, methods.md 3.1). A heading spring of 0.27 s
+    needs 1.1 s to come within 5 degrees of a reversed wish; the rotation half-life here is shorter so that a 180 degree
+    change is answered within 0.8 s.
+
+    Attributes:
+        velocity_half_life: seconds, spring of the velocity towards the desired one.
+        rotation_half_life: seconds, spring of the heading towards the desired one.
+        adjustment_position_half_life: seconds, how fast the body is drawn to the simulation object.
+        adjustment_rotation_half_life: seconds, the same for the heading.
+        adjustment_ratio: the correction moves the body by at most this part of its own speed.
+        clamping_distance: metres, the body is never further from the simulation object.
+        clamping_angle: radians, nor turned further from its heading.
+    """
+
+    velocity_half_life: float = 0.27
+    rotation_half_life: float = 0.16
+    adjustment_position_half_life: float = 0.1
+    adjustment_rotation_half_life: float = 0.2
+    adjustment_ratio: float = 0.5
+    clamping_distance: float = 0.15
+    clamping_angle: float = 0.5 * np.pi
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "a simulation setting")
+
+    def constants(self) -> NDArray[np.float64]:
+        """The numbers in the order that the kernels read them."""
+        return np.array([getattr(self, entry.name) for entry in fields(self)], np.float64)
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """When motion matching searches and among which frames.
+
+    Attributes:
+        interval: seconds between two searches while the wish stays.
+        velocity_change: m/s; a wish that differs by more from the one last searched for is answered at once (S0.29).
+        facing_change: radians, the same for the desired facing.
+        bias: how much better than the continuing pose a frame must be, in squared normalised feature units.
+        surround: seconds around the playhead that are not candidates (they are the continuing pose in disguise).
+        minimum_run: seconds that a candidate can be played at least before its tags or its clip end.
+        default_tags: tags required while the intent requires none; names that the database does not know are ignored.
+        opt_in_tags: frames with such a tag are shown only while the intent asks for that tag. ``junk`` is never shown.
+    """
+
+    interval: float = 0.1
+    velocity_change: float = 0.5
+    facing_change: float = 0.35
+    bias: float = 0.0
+    surround: float = 1.0 / 3.0
+    minimum_run: float = 0.25
+    default_tags: tuple[str, ...] = ()
+    opt_in_tags: tuple[str, ...] = ("jump", "crouch", "slope", "stairs", "steps", "slope_up", "slope_down")
+
+    def __post_init__(self) -> None:
+        for name in ("interval", "velocity_change", "facing_change", "bias", "surround", "minimum_run"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise ControlError(f"search setting {name} must be zero or more, got {value}", key=name)
+
+
+@dataclass(frozen=True)
+class InertializeSettings:
+    """How the jump of a transition fades.
+
+    Attributes:
+        half_life: seconds, spring of all offsets (peers.md C4).
+    """
+
+    half_life: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "an inertialization setting")
+
+
+@dataclass(frozen=True)
+class FootLockSettings:
+    """How feet that stand are held.
+
+    Attributes:
+        half_life: seconds, how fast a lock takes hold in height and lets go.
+        unlock_distance: metres between the locked toe and the animated one at which the lock lets go.
+        stretch_margin: metres before the leg is straight at which the lock lets go and IK begins to yield.
+    """
+
+    half_life: float = 0.1
+    unlock_distance: float = 0.2
+    stretch_margin: float = 0.015
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "a foot lock setting")
+
+
+@dataclass(frozen=True)
+class BlockSettings:
+    """The one-second-block controller (S0.27 to S0.30, S0.54).
+
+    Attributes:
+        length: seconds of a block.
+        fade: seconds of the cross-fade into a new block.
+    """
+
+    length: float = 1.0
+    fade: float = 0.25
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "a block setting")
+        if self.fade > self.length:
+            raise ControlError("the cross-fade cannot last longer than a block", key="fade")
+
+
+@dataclass(frozen=True)
+class ControlSettings:
+    """All settings of a stack of controllers."""
+
+    simulation: SimulationSettings = field(default_factory=SimulationSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    inertialize: InertializeSettings = field(default_factory=InertializeSettings)
+    foot_lock: FootLockSettings = field(default_factory=FootLockSettings)
+    blocks: BlockSettings = field(default_factory=BlockSettings)
+
+
+def _check_positive(settings: Any, what: str) -> None:
+    for entry in fields(settings):
+        value = getattr(settings, entry.name)
+        if not (np.isfinite(value) and value > 0):
+            raise ControlError(f"{what} must be positive, {entry.name} is {value}", key=entry.name)
