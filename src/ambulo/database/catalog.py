@@ -28,7 +28,7 @@ CREATE TABLE takes(
     status TEXT NOT NULL CHECK(status IN ('used', 'excluded', 'failed')), reason TEXT NOT NULL,
     sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, format TEXT NOT NULL,
     unit TEXT NOT NULL, metres_per_unit REAL, unit_guessed INTEGER, up TEXT NOT NULL, up_guessed INTEGER,
-    frame_time REAL, joint_count INTEGER);
+    frame_time REAL);
 CREATE TABLE clips(
     id INTEGER PRIMARY KEY, take_id INTEGER REFERENCES takes(id), name TEXT NOT NULL UNIQUE,
     start_frame INTEGER NOT NULL, stop_frame INTEGER NOT NULL, start_time REAL NOT NULL, mirrored INTEGER NOT NULL,

@@ -109,6 +109,15 @@ class Inputs(msgspec.Struct, frozen=True):
         return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
 
 
+class Summary(msgspec.Struct, frozen=True):
+    """Size of a database: clips, mirrored ones of them, frames, and seconds of motion a tag."""
+
+    clips: int
+    mirrored: int
+    frames: int
+    tags: dict[str, float]
+
+
 class BuildState(msgspec.Struct, frozen=True):
     """The content of ``build.json``: from what the database was made, and what became of every take, in order.
 
@@ -116,13 +125,18 @@ class BuildState(msgspec.Struct, frozen=True):
         inputs: from what.
         skeletons: hash -> skeleton.
         records: one a take, in the order of ``inputs.takes``.
-        starts: first frame of every clip in the database, mirrored ones included, by take; empty where it is left out.
+        starts: by take, first frame of each of its clips in the database (each followed by its mirrored one where the
+            project mirrors); empty where the take is not in the database.
+        excluded: number of a take -> why it is left out although it could be read.
+        summary: size of the database.
     """
 
     inputs: Inputs
     skeletons: dict[str, SkeletonRecord]
     records: tuple[TakeRecord, ...]
     starts: tuple[tuple[int, ...], ...]
+    excluded: dict[int, str]
+    summary: Summary
 
 
 def project_content(project: Project) -> dict[str, Any]:

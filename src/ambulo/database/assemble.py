@@ -1,0 +1,283 @@
+"""From prepared takes to a database folder: which clips stay, their order, names and tags, and the files."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import ambulo
+from ambulo.database.catalog import CATALOG, CatalogRows, Clip, FrameRange, write_catalog
+from ambulo.database.channels import CHANNELS, Channel
+from ambulo.database.manifest import Manifest, SkeletonRecord
+from ambulo.database.project import Project
+from ambulo.database.records import BuildState, ClipRecord, Summary, TakeRecord
+from ambulo.database.storage import Array, RowWriter
+from ambulo.database.tags import (
+    TagRange,
+    check_tag,
+    merge_ranges,
+    mirrored_tag,
+    range_to_frames,
+    read_tag_file,
+    tag_file_of,
+    tags_of_file_name,
+    tags_of_folders,
+)
+from ambulo.database.takes import Take
+
+MIRRORED_TAG = "mirrored"
+
+
+class TagNote(NamedTuple):
+    """A tag of a take and where it comes from."""
+
+    range: TagRange
+    origin: str
+
+
+class PlacedClip(NamedTuple):
+    """A clip with its place in the database.
+
+    Attributes:
+        take: number of its take.
+        number: of the clip in the take.
+        record: what is known about it.
+        clip: its row in the catalogue.
+    """
+
+    take: int
+    number: int
+    record: ClipRecord
+    clip: Clip
+
+
+class Layout(NamedTuple):
+    """What the database will hold.
+
+    Attributes:
+        skeleton: the one that most of the motion is on.
+        clips: in the order of their frames.
+        ranges: tag ranges.
+        excluded: number of a take -> why it is left out although it could be read.
+    """
+
+    skeleton: SkeletonRecord
+    clips: list[PlacedClip]
+    ranges: list[FrameRange]
+    excluded: dict[int, str]
+
+    @property
+    def frame_count(self) -> int:
+        """Frames of all clips."""
+        return self.clips[-1].clip.stop if self.clips else 0
+
+
+def read_take_tags(project: Project, takes: Sequence[Take]) -> list[list[TagNote]]:
+    """The tags of every take.
+
+    Raises:
+        ProjectError: a tag file is wrong; with its line.
+    """
+    tags = []
+    for take in takes:
+        source = project.sources[take.source]
+        notes = [TagNote(TagRange(None, None, check_tag(tag)), "project") for tag in source.tags]
+        if "folder" in source.tags_from:
+            notes += [TagNote(TagRange(None, None, tag), "folder") for tag in tags_of_folders(take.relative)]
+        if "name" in source.tags_from:
+            notes += [TagNote(TagRange(None, None, tag), "name") for tag in tags_of_file_name(take.relative)]
+        file = tag_file_of(take.path)
+        if file.is_file():
+            notes += [TagNote(entry, "file") for entry in read_tag_file(file)]
+        tags.append(list(dict.fromkeys(notes)))
+    return tags
+
+
+def lay_out(
+    project: Project,
+    takes: Sequence[Take],
+    records: Sequence[TakeRecord],
+    skeletons: dict[str, SkeletonRecord],
+    tags: Sequence[Sequence[TagNote]],
+) -> Layout | None:
+    """Decide what the database holds; None where no take has a clip."""
+    chosen = majority_skeleton(records, skeletons)
+    if chosen is None:
+        return None
+    excluded: dict[int, str] = {}
+    clips: list[PlacedClip] = []
+    ranges: list[FrameRange] = []
+    names = _clip_names(project, takes, records)
+    frame = 0
+    for number, (take, record) in enumerate(zip(takes, records, strict=True)):
+        for index, entry in enumerate(record.clips):
+            if skeletons[entry.skeleton].signature != chosen.signature:
+                excluded[number] = _difference(skeletons[entry.skeleton], chosen)
+                continue
+            for mirrored in (False, True) if project.mirror else (False,):
+                source = project.sources[take.source]
+                clip_ranges = [
+                    FrameRange(len(clips), tag, frame + start, frame + stop, origin)
+                    for tag, start, stop, origin in _tag_frames(tags[number], entry, project.rate, mirrored)
+                ]
+                ranges += clip_ranges
+                clip = Clip(
+                    names[number, index] + ("_mirrored" if mirrored else ""),
+                    frame,
+                    frame + entry.frame_count,
+                    take.label,
+                    mirrored,
+                    source.licence or entry.licence,
+                    tuple(sorted({r.tag for r in clip_ranges})),
+                    entry.start_time,
+                    source.attribution or entry.attribution,
+                )
+                clips.append(PlacedClip(number, index, entry, clip))
+                frame += entry.frame_count
+    return Layout(chosen, clips, ranges, excluded)
+
+
+def summarize(layout: Layout, rate: float) -> Summary:
+    """Size of the database that a layout describes."""
+    by_tag: dict[str, list[tuple[int, int]]] = {}
+    for entry in layout.ranges:
+        by_tag.setdefault(entry.tag, []).append((entry.start, entry.stop))
+    seconds = {}
+    for tag, tag_ranges in sorted(by_tag.items()):
+        merged = merge_ranges(tag_ranges)
+        seconds[tag] = round(float((merged[:, 1] - merged[:, 0]).sum()) / rate, 3)
+    mirrored = sum(placed.clip.mirrored for placed in layout.clips)
+    return Summary(len(layout.clips), mirrored, layout.frame_count, seconds)
+
+
+def majority_skeleton(records: Sequence[TakeRecord], skeletons: dict[str, SkeletonRecord]) -> SkeletonRecord | None:
+    """The skeleton that most frames are on; of its variants (other offsets, other roles), that of most frames."""
+    by_signature: dict[Any, int] = {}
+    by_key: dict[str, int] = {}
+    for record in records:
+        for clip in record.clips:
+            signature = skeletons[clip.skeleton].signature
+            by_signature[signature] = by_signature.get(signature, 0) + clip.frame_count
+            by_key[clip.skeleton] = by_key.get(clip.skeleton, 0) + clip.frame_count
+    if not by_signature:
+        return None
+    best = max(by_signature, key=lambda signature: by_signature[signature])
+    variants = [key for key in by_key if skeletons[key].signature == best]
+    return skeletons[max(variants, key=lambda key: by_key[key])]
+
+
+def _difference(skeleton: SkeletonRecord, chosen: SkeletonRecord) -> str:
+    extra = [name for name in skeleton.names if name not in chosen.names]
+    lacking = [name for name in chosen.names if name not in skeleton.names]
+    parts = [
+        f"{label} {', '.join(names[:4])}{' and more' if len(names) > 4 else ''}"
+        for label, names in (("it has", extra), ("it lacks", lacking))
+        if names
+    ]
+    why = "; ".join(parts) or "the same joints hang together in another way"
+    return (
+        f"it is on another skeleton ({len(skeleton.names)} joints, root included) than most of the motion "
+        f"({len(chosen.names)}): {why} | give it a project of its own"
+    )
+
+
+def _clip_names(project: Project, takes: Sequence[Take], records: Sequence[TakeRecord]) -> dict[tuple[int, int], str]:
+    """A unique name for every clip: the take's path in its source, led by the source's where two have the same."""
+    stems = [PurePosixPath(take.relative).with_suffix("").as_posix() for take in takes]
+    repeated = {stem for stem, count in Counter(stems).items() if count > 1}
+    names: dict[tuple[int, int], str] = {}
+    used: set[str] = set()
+    for number, (take, record) in enumerate(zip(takes, records, strict=True)):
+        base = stems[number]
+        if base in repeated:
+            base = f"{PurePosixPath(project.sources[take.source].path).name or take.source}/{base}"
+        for index in range(len(record.clips)):
+            name = base if index == 0 else f"{base}_{index + 1}"
+            count = 2
+            while name in used:
+                name, count = f"{base}_{count}", count + 1
+            used |= {name, f"{name}_mirrored"}
+            names[number, index] = name
+    return names
+
+
+def _tag_frames(
+    notes: Sequence[TagNote], clip: ClipRecord, rate: float, mirrored: bool
+) -> Iterator[tuple[str, int, int, str]]:
+    for (begin, end, tag), origin in notes:
+        start, stop = range_to_frames(begin, end, rate=rate, frame_count=clip.frame_count, start_time=clip.start_time)
+        if stop > start:
+            yield mirrored_tag(tag) if mirrored else tag, start, stop, origin
+    if mirrored:
+        yield MIRRORED_TAG, 0, clip.frame_count, "mirror"
+
+
+def write_frames(
+    folder: Path, layout: Layout, read: Callable[[PlacedClip, Channel], Array], step: Callable[[int], None]
+) -> None:
+    """Write every channel, clip by clip; memory stays at one clip.
+
+    Args:
+        folder: the new database's.
+        layout: its content.
+        read: gives the rows of a channel of a clip.
+        step: called with the number of frames of each clip that is written.
+    """
+    (folder / "frames").mkdir()
+    joints = len(layout.skeleton.names)
+    for channel in CHANNELS:
+        shape = (layout.frame_count, *channel.row_shape(joints))
+        with RowWriter(folder / channel.file, channel.name, channel.dtype, shape) as writer:
+            for placed in layout.clips:
+                writer.append(read(placed, channel))
+                step(placed.record.frame_count)
+
+
+def write_tables(
+    folder: Path,
+    project: Project,
+    takes: Sequence[Take],
+    sha256: Sequence[str],
+    records: Sequence[TakeRecord],
+    layout: Layout,
+) -> None:
+    """Write the catalogue."""
+    sources = [(s.path.replace("\\", "/"), s.glob, s.licence, s.attribution) for s in project.sources]
+    take_rows, notes = [], []
+    for number, (take, digest, record) in enumerate(zip(takes, sha256, records, strict=True)):
+        status, reason = "used", ""
+        if record.failure is not None:
+            status, reason = "failed", record.failure.text
+        elif number in layout.excluded:
+            status, reason = "excluded", layout.excluded[number]
+        take_rows.append(
+            (
+                *(take.source, take.label, status, reason, digest, take.size, record.format, record.unit),
+                *(record.metres_per_unit, record.unit_guessed, record.up, record.up_guessed, record.frame_time),
+            )
+        )
+        notes += [(number, n.code, n.message, n.warning, n.line, n.joint) for n in record.notes]
+    rows = CatalogRows(sources, take_rows, [(p.take, p.clip) for p in layout.clips], layout.ranges, notes)
+    path = folder / CATALOG
+    write_catalog(path, rows, CHANNELS)
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def manifest_of(project: Project, layout: Layout, state: BuildState, files: dict[str, int]) -> Manifest:
+    """The manifest of the new database."""
+    return Manifest(
+        name=project.name,
+        rate=project.rate,
+        frame_count=layout.frame_count,
+        clip_count=len(layout.clips),
+        skeleton=layout.skeleton,
+        channels=list(CHANNELS),
+        files=files,
+        digest=state.inputs.digest,
+        code=state.inputs.code,
+        ambulo=ambulo.__version__,
+    )

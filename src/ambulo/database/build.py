@@ -1,0 +1,313 @@
+"""The compiler from a project to a database: deterministic, incremental, parallel over files, atomic."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ambulo.database.assemble import (
+    Layout,
+    PlacedClip,
+    lay_out,
+    majority_skeleton,
+    manifest_of,
+    read_take_tags,
+    summarize,
+    write_frames,
+    write_tables,
+)
+from ambulo.database.channels import CHANNELS, Channel
+from ambulo.database.manifest import SkeletonRecord, check_files, list_files, read_manifest, write_manifest
+from ambulo.database.prepare_jobs import JobResult, PrepareJob, run_jobs, tensor_name, worker_count
+from ambulo.database.project import Project, load_project
+from ambulo.database.records import (
+    BUILD_FILE,
+    DATABASE_ROOMS,
+    STAMPS_FILE,
+    BuildState,
+    Inputs,
+    TakeRecord,
+    code_fingerprint,
+    project_content,
+    read_stamps,
+    read_state,
+    take_key,
+    write_stamps,
+)
+from ambulo.database.report import BuildReport, TakeProblem, problems_of, report_of
+from ambulo.database.storage import Array, map_tensors
+from ambulo.database.swap import BuildLock, recover, staging_of, swap_in
+from ambulo.database.takes import Hasher, Take, find_takes, hash_takes
+from ambulo.errors import DatabaseError, ProjectError
+
+Progress = Callable[[str, int, int], None]
+"""Called with a stage (``scan``, ``prepare``, ``write``, ``index``), how much of it is done, and how much there is."""
+
+OWN_FILES = frozenset({STAMPS_FILE})
+"""Files of a database's folder that are no part of its content."""
+
+_WORK = "work"
+
+
+def build_frames(
+    project_path: str | Path,
+    *,
+    folder: str | Path | None = None,
+    jobs: int | None = None,
+    strict: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+    finish: Callable[[Path], None] | None = None,
+) -> BuildReport:
+    """Build the database of a project, or bring it up to date.
+
+    Only takes whose file or settings changed are prepared again; the frames of the others come from the old database.
+    The new one is built beside the old one and takes its place in the end, so that a crash at any moment leaves the old
+    one whole. Same inputs, same bytes, however many jobs.
+
+    Args:
+        project_path: the project's folder or its ``ambulo.toml``.
+        folder: where to; ``PROJECT/database`` by default.
+        jobs: processes at most; the number of cores by default.
+        strict: refuse to build when any take fails or is left out.
+        force: build everything anew.
+        progress: told how far the build is.
+        finish: called with the new database's folder before it takes its place: writes what is derived from frames.
+
+    Returns:
+        What was built, from what, and what is wrong with the takes.
+
+    Raises:
+        ProjectError: the project cannot be read, or no take of it can be used.
+        DatabaseError: another build is running, or the disk refuses.
+    """
+    began = time.perf_counter()
+    project = load_project(project_path)
+    folder = project.database_folder if folder is None else Path(folder)
+    tell = progress or (lambda stage, done, total: None)
+    with BuildLock(folder):
+        recover(folder)
+        shutil.rmtree(staging_of(folder), ignore_errors=True)
+        takes = find_takes(project)
+        hasher = Hasher(read_stamps(folder))
+        tell("scan", 0, len(takes))
+        inputs = Inputs(project_content(project), tuple(hash_takes(takes, hasher)), code_fingerprint(DATABASE_ROOMS))
+        tell("scan", len(takes), len(takes))
+        state = None if force else read_state(folder)
+        if state is not None and _is_current(folder, inputs, state):
+            if strict:
+                _refuse_problems(project, problems_of(takes, state.records, state.excluded))
+            write_stamps(folder, hasher.stamps)
+            return _report(project, folder, takes, state, began, up_to_date=True)
+        build = _Build(project, folder, takes, inputs, state, tell)
+        try:
+            build.prepare(jobs)
+            state = build.write(strict, finish)
+            write_stamps(build.staging, hasher.stamps)
+            swap_in(build.staging, folder)
+        except OSError as error:
+            raise DatabaseError(
+                f"the database cannot be written: {error}", path=folder, remedy="make room or choose another folder"
+            ) from error
+        finally:
+            shutil.rmtree(staging_of(folder), ignore_errors=True)
+        return _report(
+            project, folder, takes, state, began, up_to_date=False, prepared=len(build.fresh), workers=build.workers
+        )
+
+
+def _report(
+    project: Project,
+    folder: Path,
+    takes: Sequence[Take],
+    state: BuildState,
+    began: float,
+    *,
+    up_to_date: bool,
+    prepared: int = 0,
+    workers: int = 0,
+) -> BuildReport:
+    return report_of(
+        project.name,
+        folder,
+        project.rate,
+        takes,
+        state,
+        megabytes=sum(list_files(folder).values()) / 1e6,
+        prepared=prepared,
+        workers=workers,
+        up_to_date=up_to_date,
+        wall_seconds=time.perf_counter() - began,
+    )
+
+
+def _refuse_problems(project: Project, problems: Sequence[TakeProblem]) -> None:
+    if problems:
+        shown = "; ".join(f"{problem.take}: {problem.reason}" for problem in problems[:5])
+        more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
+        raise ProjectError(
+            f"{len(problems)} of its takes cannot be used: {shown}{more}",
+            path=project.path,
+            remedy="mend or exclude them, or build without --strict",
+        )
+
+
+def _is_current(folder: Path, inputs: Inputs, state: BuildState) -> bool:
+    try:
+        manifest = read_manifest(folder)
+        check_files(folder, manifest)
+    except DatabaseError:
+        return False
+    return manifest.digest == inputs.digest and state.inputs == inputs
+
+
+class _Build:
+    """One run of the compiler that has something to do."""
+
+    def __init__(
+        self,
+        project: Project,
+        folder: Path,
+        takes: Sequence[Take],
+        inputs: Inputs,
+        state: BuildState | None,
+        tell: Progress,
+    ) -> None:
+        self.project, self.folder, self.takes, self.inputs, self.tell = project, folder, takes, inputs, tell
+        self.staging = staging_of(folder)
+        self.copies = 2 if project.mirror else 1
+        self.keys = [take_key(project, take.source, entry) for take, entry in zip(takes, inputs.takes, strict=True)]
+        self.records: dict[int, TakeRecord] = {}
+        self.skeletons: dict[str, SkeletonRecord] = {}
+        self.old_starts: dict[int, tuple[int, ...]] = {}
+        self.old: dict[str, Array] = {}
+        self.workers = 0
+        if state is not None:
+            self._reuse(state)
+        self.fresh = [number for number in range(len(takes)) if number not in self.records]
+        self.tags = read_take_tags(project, takes)
+
+    def _reuse(self, state: BuildState) -> None:
+        """Take over the records of unchanged takes; their frames are copied from the old database."""
+        try:
+            check_files(self.folder, read_manifest(self.folder))
+            self.old = {c.name: map_tensors(self.folder / c.file)[c.name] for c in CHANNELS}
+        except (DatabaseError, KeyError):
+            return
+        known = {record.key: number for number, record in enumerate(state.records)}
+        for number, key in enumerate(self.keys):
+            old = known.get(key)
+            if old is None:
+                continue
+            record, starts = state.records[old], state.starts[old]
+            if record.failure is not None and not record.failure.facts:
+                continue  # an unexpected failure, such as no memory, may not happen again
+            self.records[number] = record
+            self.old_starts[number] = starts
+            self.skeletons.update({clip.skeleton: state.skeletons[clip.skeleton] for clip in record.clips})
+
+    def prepare(self, jobs: int | None) -> None:
+        """Prepare the takes that changed."""
+        (self.staging / _WORK).mkdir(parents=True)
+        self._run(self.fresh, jobs)
+        # A take that was left out for its skeleton has no frames in the old database, and may fit now.
+        chosen = majority_skeleton([self.records[number] for number in range(len(self.takes))], self.skeletons)
+        late = [
+            number
+            for number, starts in self.old_starts.items()
+            if chosen is not None
+            and len(starts) != self.copies * len(self.records[number].clips)
+            and any(self.skeletons[clip.skeleton].signature == chosen.signature for clip in self.records[number].clips)
+        ]
+        for number in late:
+            del self.records[number], self.old_starts[number]
+        self._run(late, jobs)
+        self.fresh += late
+
+    def _run(self, numbers: Sequence[int], jobs: int | None) -> None:
+        work = []
+        for number in numbers:
+            take, source = self.takes[number], self.project.sources[self.takes[number].source]
+            work.append(
+                PrepareJob(
+                    *(number, self.keys[number], take.path, take.size, source.unit, source.up, source.rate),
+                    *(dict(self.project.roles), self.project.prepare, self.project.mirror, self._work_file(number)),
+                )
+            )
+        workers = worker_count(jobs, work)
+        self.workers = max(self.workers, workers)
+        finished = 0
+        self.tell("prepare", 0, len(work))
+
+        def done(result: JobResult) -> None:
+            nonlocal finished
+            finished += 1
+            self.records[result.number] = result.record
+            self.skeletons.update(result.skeletons)
+            self.tell("prepare", finished, len(work))
+
+        run_jobs(work, workers, done)
+
+    def _work_file(self, number: int) -> Path:
+        return self.staging / _WORK / f"{number}.safetensors"
+
+    def write(self, strict: bool, finish: Callable[[Path], None] | None) -> BuildState:
+        """Write the new database beside the old one."""
+        records = tuple(self.records[number] for number in range(len(self.takes)))
+        layout = lay_out(self.project, self.takes, records, self.skeletons, self.tags)
+        problems = problems_of(self.takes, records, {} if layout is None else layout.excluded)
+        if strict or layout is None:
+            _refuse_problems(self.project, problems)
+        assert layout is not None, "takes without clips are problems"
+        starts: list[tuple[int, ...]] = [()] * len(self.takes)
+        for placed in layout.clips:
+            starts[placed.take] += (placed.clip.start,)
+        used = {clip.skeleton for record in records for clip in record.clips}
+        state = BuildState(
+            self.inputs,
+            {key: self.skeletons[key] for key in sorted(used)},
+            records,
+            tuple(starts),
+            layout.excluded,
+            summarize(layout, self.project.rate),
+        )
+        self._write_files(layout, state)
+        write_manifest(self.staging, manifest_of(self.project, layout, state, list_files(self.staging, OWN_FILES)))
+        if finish is not None:
+            self.tell("index", 0, 1)
+            finish(self.staging)
+            write_manifest(self.staging, manifest_of(self.project, layout, state, list_files(self.staging, OWN_FILES)))
+            self.tell("index", 1, 1)
+        self.old.clear()  # on Windows a mapped file cannot be moved
+        return state
+
+    def _write_files(self, layout: Layout, state: BuildState) -> None:
+        total = layout.frame_count * len(CHANNELS)
+        written = 0
+
+        def step(frames: int) -> None:
+            nonlocal written
+            written += frames
+            self.tell("write", written, total)
+
+        write_frames(self.staging, layout, self._read, step)
+        shutil.rmtree(self.staging / _WORK)
+        hashes = [entry.sha256 for entry in self.inputs.takes]
+        write_tables(self.staging, self.project, self.takes, hashes, state.records, layout)
+        with (self.staging / BUILD_FILE).open("wb") as file:
+            file.write(msgspec.json.encode(state))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _read(self, placed: PlacedClip, channel: Channel) -> Array:
+        starts = self.old_starts.get(placed.take)
+        if starts is None:
+            name = tensor_name(placed.number, placed.clip.mirrored, channel.name)
+            return map_tensors(self._work_file(placed.take))[name]
+        start = starts[placed.number * self.copies + placed.clip.mirrored]
+        return self.old[channel.name][start : start + placed.record.frame_count]

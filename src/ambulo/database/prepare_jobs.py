@@ -1,0 +1,209 @@
+"""Preparing takes in parallel: one job a file, in worker processes that end when the build ends, however it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from threading import Thread
+from typing import NamedTuple
+
+from ambulo.database.channels import CHANNELS
+from ambulo.database.manifest import SkeletonRecord
+from ambulo.database.records import ClipRecord, Failure, TakeRecord, skeleton_key
+from ambulo.database.storage import write_tensors
+from ambulo.errors import AmbuloError, DatabaseError, MotionError, ProjectError
+from ambulo.prepare.clip import PreparedClip
+from ambulo.prepare.settings import PrepareSettings
+
+_BYTES_PER_WORKER = 3_000_000
+"""A worker takes about a second to start; below this much text one process is quicker."""
+
+
+class PrepareJob(NamedTuple):
+    """What a worker needs to know to prepare one take.
+
+    Attributes:
+        number: of the take, in the project's order.
+        key: hash of all that the frames depend on.
+        path: the file.
+        size: its bytes.
+        unit, up, rate: as the project says; None leaves them to the reader.
+        roles: humanoid role -> joint name, corrections.
+        settings: constants of the preparation.
+        mirror: make a mirrored copy of each clip as well.
+        output: file for the frames.
+    """
+
+    number: int
+    key: str
+    path: Path
+    size: int
+    unit: str | float | None
+    up: str | None
+    rate: float | None
+    roles: dict[str, str]
+    settings: PrepareSettings
+    mirror: bool
+    output: Path
+
+
+class JobResult(NamedTuple):
+    """What came of a job; the frames lie in the job's output file."""
+
+    number: int
+    record: TakeRecord
+    skeletons: dict[str, SkeletonRecord]
+
+
+def tensor_name(clip: int, mirrored: bool, channel: str) -> str:
+    """Name of a channel of a clip in a job's output file."""
+    return f"{clip}{'m' if mirrored else ''}.{channel}"
+
+
+def run_job(job: PrepareJob) -> JobResult:
+    """Read, prepare and mirror one take. A take that cannot be used gives a record with the reason, not an error."""
+    from ambulo.prepare.mirror import mirror_clip
+
+    try:
+        clips = _prepare(job)
+        tensors, records, skeletons = {}, [], {}
+        for number, clip in enumerate(clips):
+            for mirrored in (False, True) if job.mirror else (False,):
+                shown = mirror_clip(clip) if mirrored else clip
+                for channel in CHANNELS:
+                    tensors[tensor_name(number, mirrored, channel.name)] = getattr(shown, channel.name)
+            skeleton = SkeletonRecord.of(clip.skeleton)
+            key = skeleton_key(skeleton)
+            skeletons[key] = skeleton
+            invalid = clip.frame_count - int(clip.valid.astype(bool).sum())
+            source = clip.source
+            records.append(
+                ClipRecord(clip.frame_count, clip.start_time, key, invalid, source.licence, source.attribution)
+            )
+        write_tensors(job.output, tensors, sync=False)
+    except AmbuloError as error:
+        return JobResult(job.number, TakeRecord(job.key, failure=Failure.of(error)), {})
+    except Exception as error:  # one odd take must not end the build of ten thousand good ones
+        return JobResult(job.number, TakeRecord(job.key, failure=Failure.of(error)), {})
+    first = clips[0].source
+    record = TakeRecord(
+        job.key,
+        tuple(records),
+        None,
+        tuple(dict.fromkeys(note for clip in clips for note in clip.notes)),
+        first.format,
+        first.unit,
+        first.metres_per_unit,
+        first.unit_guessed,
+        first.up,
+        first.up_guessed,
+        first.frame_time,
+    )
+    return JobResult(job.number, record, skeletons)
+
+
+def _prepare(job: PrepareJob) -> list[PreparedClip]:
+    from ambulo.formats.registry import load_all
+    from ambulo.prepare.pipeline import prepare_take
+
+    motions = load_all(job.path, unit=job.unit, up=job.up, rate=job.rate)
+    if not motions:
+        raise MotionError("holds no motion", path=job.path)
+    return [prepare_take(motion, job.settings, job.roles) for motion in motions]
+
+
+def worker_count(jobs: int | None, work: Sequence[PrepareJob]) -> int:
+    """How many processes are worth starting: not more than asked for, than there are cores, files and megabytes.
+
+    Raises:
+        ProjectError: fewer than one was asked for.
+    """
+    if jobs is not None and jobs < 1:
+        raise ProjectError(f"{jobs} jobs are not possible", key="jobs", remedy="ask for 1 or more, or leave it out")
+    worth = 1 + sum(job.size for job in work) // _BYTES_PER_WORKER
+    return max(1, min(jobs or _core_count(), len(work), worth))
+
+
+def _core_count() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)  # absent on macOS and Windows
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def run_jobs(work: Sequence[PrepareJob], workers: int, done: Callable[[JobResult], None]) -> None:
+    """Run all jobs and hand over each result as it comes, in any order.
+
+    Args:
+        work: the jobs.
+        workers: number of processes; 1 runs them in this one.
+        done: called in this process.
+
+    Raises:
+        DatabaseError: a worker process died.
+    """
+    if workers == 1:
+        for job in work:
+            done(run_job(job))
+        return
+    with _worker_environment():
+        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_watch_parent)
+        try:
+            # The longest first: a long one at the end would keep one core busy and the others idle.
+            futures: list[Future[JobResult]] = [
+                pool.submit(run_job, job) for job in sorted(work, key=lambda job: -job.size)
+            ]
+            for future in as_completed(futures):
+                done(future.result())
+        except BrokenProcessPool:
+            raise DatabaseError(
+                "a process that prepared takes died, perhaps for want of memory", remedy="build again with --jobs 1"
+            ) from None
+        except BaseException:
+            for process in list((pool._processes or {}).values()):
+                process.kill()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _watch_parent() -> None:
+    """End this worker when the build's process dies, even by kill -9; else it would wait for work for ever."""
+    parent = parent_process()
+
+    def wait() -> None:
+        assert parent is not None
+        parent.join()
+        os._exit(1)
+
+    if parent is not None:
+        Thread(target=wait, daemon=True).start()
+
+
+@contextmanager
+def _worker_environment() -> Iterator[None]:
+    """While workers start: one BLAS thread each, and no second run of the caller's script.
+
+    A spawned process runs the main script again to find what it is to call. Ours is to call this module only, and a
+    user's script without ``if __name__ == "__main__":`` would start the build within the build.
+    """
+    main = sys.modules["__main__"]
+    hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
+    threads = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    try:
+        for name in hidden:
+            setattr(main, name, None)
+        os.environ.update(dict.fromkeys(threads, "1"))
+        yield
+    finally:
+        for name, value in hidden.items():
+            setattr(main, name, value)
+        for name, text in threads.items():
+            if text is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = text

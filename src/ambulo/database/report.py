@@ -1,0 +1,147 @@
+"""What a build says at its end: clips, minutes, tags, megabytes, warnings, and the takes that could not be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ambulo.database.records import BuildState, TakeRecord
+from ambulo.database.takes import Take
+
+
+class TakeProblem(msgspec.Struct, frozen=True):
+    """A take that is not in the database, and why.
+
+    Attributes:
+        take: the file, as the project names it.
+        reason: one sentence, with line, joint and remedy where known.
+        kind: ``failed`` where it could not be read or prepared, ``excluded`` where it does not fit with the others.
+    """
+
+    take: str
+    reason: str
+    kind: str
+
+
+class TakeWarning(msgspec.Struct, frozen=True):
+    """Something about a used take that looks wrong.
+
+    Attributes:
+        take: the file, as the project names it.
+        code: a stable short name.
+        message: one sentence.
+    """
+
+    take: str
+    code: str
+    message: str
+
+
+class BuildReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a build.
+
+    Attributes:
+        name: the project's name.
+        folder: the database's folder.
+        up_to_date: nothing had changed, nothing was done.
+        takes: files that the project names.
+        used: files of them that are in the database.
+        prepared: files that were read and prepared in this build; the others were unchanged.
+        clips: clips in the database, mirrored ones included.
+        mirrored: the mirrored ones of them.
+        frames: frames of all clips.
+        rate: frames a second.
+        seconds: of motion, all clips together.
+        invalid_frames: frames marked as glitches, without the mirrored clips.
+        tags: tag -> seconds of motion that carry it, largest first.
+        units: unit that the files were read in -> number of files.
+        megabytes: size on the disk, 10^6 bytes.
+        problems: takes that are not in the database.
+        warnings: what looks wrong about the others.
+        workers: processes that prepared takes.
+        wall_seconds: duration of the build.
+    """
+
+    name: str
+    folder: str
+    up_to_date: bool
+    takes: int
+    used: int
+    prepared: int
+    clips: int
+    mirrored: int
+    frames: int
+    rate: float
+    seconds: float
+    invalid_frames: int
+    tags: dict[str, float]
+    units: dict[str, int]
+    megabytes: float
+    problems: tuple[TakeProblem, ...]
+    warnings: tuple[TakeWarning, ...]
+    workers: int
+    wall_seconds: float
+
+
+def problems_of(
+    takes: Sequence[Take], records: Sequence[TakeRecord], excluded: dict[int, str]
+) -> tuple[TakeProblem, ...]:
+    """The takes that are not in the database, in order."""
+    problems = []
+    for number, (take, record) in enumerate(zip(takes, records, strict=True)):
+        if record.failure is not None:
+            problems.append(TakeProblem(take.label, record.failure.text, "failed"))
+        elif number in excluded:
+            problems.append(TakeProblem(take.label, excluded[number], "excluded"))
+    return tuple(problems)
+
+
+def report_of(
+    name: str,
+    folder: Path,
+    rate: float,
+    takes: Sequence[Take],
+    state: BuildState,
+    *,
+    megabytes: float,
+    prepared: int,
+    workers: int,
+    up_to_date: bool,
+    wall_seconds: float,
+) -> BuildReport:
+    """The report on a database whose state is known."""
+    used = [n for n, starts in enumerate(state.starts) if starts]
+    units: dict[str, int] = {}
+    for number in used:
+        unit = state.records[number].unit
+        units[unit] = units.get(unit, 0) + 1
+    warnings = tuple(
+        TakeWarning(takes[number].label, note.code, note.message)
+        for number in used
+        for note in state.records[number].notes
+        if note.warning
+    )
+    summary = state.summary
+    return BuildReport(
+        name=name,
+        folder=str(folder),
+        up_to_date=up_to_date,
+        takes=len(takes),
+        used=len(used),
+        prepared=prepared,
+        clips=summary.clips,
+        mirrored=summary.mirrored,
+        frames=summary.frames,
+        rate=rate,
+        seconds=round(summary.frames / rate, 3),
+        invalid_frames=sum(clip.invalid_count for number in used for clip in state.records[number].clips),
+        tags=dict(sorted(summary.tags.items(), key=lambda item: (-item[1], item[0]))),
+        units=dict(sorted(units.items())),
+        megabytes=round(megabytes, 3),
+        problems=problems_of(takes, state.records, state.excluded),
+        warnings=warnings,
+        workers=workers,
+        wall_seconds=round(wall_seconds, 3),
+    )
