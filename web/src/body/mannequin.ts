@@ -34,7 +34,8 @@ export function makeBodyModel(skeleton: SkeletonData, pose: GlobalPose): BodyMod
   geometry.setAttribute("normal", new BufferAttribute(surface.normals, 3));
   geometry.setAttribute("skinIndex", new BufferAttribute(skin.joints, 4));
   geometry.setAttribute("skinWeight", new BufferAttribute(skin.weights, 4));
-  geometry.setAttribute("panel", new BufferAttribute(makePanels(skeleton, bind, surface.positions), 1));
+  const owners = skin.joints.filter((_, i) => i % 4 === 0);
+  geometry.setAttribute("panel", new BufferAttribute(makePanels(skeleton, bind, surface.positions, owners), 1));
   geometry.setIndex(new BufferAttribute(surface.indices, 1));
   const one = new Vector3(1, 1, 1);
   const inverses = bind.positions.map((p, j) => new Matrix4().compose(p, bind.rotations[j]!, one).invert());

@@ -4,9 +4,10 @@
 import { Vector3 } from "three";
 import { bodyScale } from "./anatomy";
 import type { BindPose } from "./bind";
-import { isHumanoid, type SkeletonData } from "./skeleton";
+import { isBelow, isHumanoid, type SkeletonData } from "./skeleton";
 
-export function makePanels(skeleton: SkeletonData, bind: BindPose, positions: Float32Array): Float32Array {
+/** @param owners the joint that carries most of each vertex. */
+export function makePanels(skeleton: SkeletonData, bind: BindPose, positions: Float32Array, owners: Uint16Array): Float32Array {
   const panels = new Float32Array(positions.length / 3);
   const s = bodyScale(skeleton, bind);
   if (!isHumanoid(skeleton)) {
@@ -20,21 +21,18 @@ export function makePanels(skeleton: SkeletonData, bind: BindPose, positions: Fl
     return panels;
   }
   const at = (role: string) => bind.positions[skeleton.roles[role]!]!;
-  const hips = at("left_upper_leg").clone().add(at("right_upper_leg")).multiplyScalar(0.5);
   const shoulders = at("left_upper_arm").clone().add(at("right_upper_arm")).multiplyScalar(0.5);
   const head = at("head");
   const headY = Math.min(Math.max(head.y + 0.085 * s, shoulders.y + 0.19 * s), shoulders.y + 0.27 * s);
   const neckFoot = shoulders.clone().add(new Vector3(0, 0.035 * s, -0.01 * s));
   const neckTop = new Vector3(head.x, headY - 0.06 * s, head.z - 0.01 * s);
   const soleY = Math.min(at("left_foot").y, at("right_foot").y) - bind.ankleHeight;
-  const waistY = hips.y + 0.36 * (shoulders.y - hips.y);
 
   const p = new Vector3(), q = new Vector3();
   for (let v = 0; v < panels.length; v++) {
     p.fromArray(positions, 3 * v);
     let dark = 0.09 * s - (p.y - soleY); // shoes
     if (Math.abs(p.x) < 0.2 * s) {
-      dark = Math.max(dark, 0.035 * s - Math.abs(p.y - waistY + 0.5 * Math.max(0, p.z) * 0.2));
       dark = Math.max(dark, Math.min(0.066 * s - distanceToSegment(p, neckFoot, neckTop), p.y - neckFoot.y - 0.005 * s));
       // Visor: a rounded band across the front of the head.
       q.set(Math.abs(p.x - head.x) - 0.03 * s, p.y - (headY + 0.012 * s), 0);
@@ -42,16 +40,25 @@ export function makePanels(skeleton: SkeletonData, bind: BindPose, positions: Fl
       dark = Math.max(dark, Math.min(band, p.z - (head.z + 0.03 * s)));
     }
     for (const side of ["left", "right"] as const) {
-      dark = Math.max(dark, 0.043 * s - p.distanceTo(at(`${side}_forearm`)));
-      dark = Math.max(dark, 0.057 * s - p.distanceTo(at(`${side}_lower_leg`)));
-      const wrist = at(`${side}_hand`);
-      q.copy(wrist).sub(at(`${side}_forearm`)).normalize();
-      const glove = p.clone().sub(wrist);
-      if (glove.length() < 0.3 * s) dark = Math.max(dark, glove.dot(q) + 0.012 * s);
+      const carried = (from: string) => isBelow(skeleton, owners[v]!, skeleton.roles[`${side}_${from}`]!);
+      if (carried("upper_arm")) {
+        const elbow = at(`${side}_forearm`), wrist = at(`${side}_hand`);
+        dark = Math.max(dark, ring(p, at(`${side}_upper_arm`), elbow, wrist, 0.024 * s, 0.09 * s));
+        if (carried("forearm")) dark = Math.max(dark, q.copy(wrist).sub(elbow).normalize().dot(p.clone().sub(wrist)) + 0.012 * s);
+      } else if (carried("upper_leg")) {
+        dark = Math.max(dark, ring(p, at(`${side}_upper_leg`), at(`${side}_lower_leg`), at(`${side}_foot`), 0.032 * s, 0.12 * s));
+      }
     }
     panels[v] = dark;
   }
   return panels;
+}
+
+/** Depth inside a ring around the joint between two bones: `half` metres to each side, within `reach` of the joint. */
+function ring(p: Vector3, above: Vector3, joint: Vector3, below: Vector3, half: number, reach: number): number {
+  const away = p.clone().sub(joint);
+  if (away.length() > reach) return -reach;
+  return half - Math.abs(away.dot(below.clone().sub(above).normalize()));
 }
 
 function distanceToSegment(p: Vector3, a: Vector3, b: Vector3): number {

@@ -11,7 +11,7 @@ export interface Skin {
   weights: Float32Array;
 }
 
-/** @param softness range over which two neighbouring joints share a vertex, metres. */
+/** @param softness range over which two neighbouring joints share a vertex, metres; the trunk bends over twice that. */
 export function makeSkin(skeleton: SkeletonData, body: Body, positions: Float32Array, softness: number): Skin {
   const owners = [...new Set(body.shapes.map((shape) => shape.joint))];
   const slot = new Map(owners.map((joint, i) => [joint, i]));
@@ -21,6 +21,7 @@ export function makeSkin(skeleton: SkeletonData, body: Body, positions: Float32A
   const joints = new Uint16Array(4 * count);
   const weights = new Float32Array(4 * count);
   const distance = new Float32Array(owners.length);
+  const trunk = new Set(body.shapes.filter((shape) => shape.region === "trunk").map((shape) => shape.joint));
   for (let v = 0; v < count; v++) {
     distance.fill(1e3);
     for (const shape of body.shapes) {
@@ -30,8 +31,9 @@ export function makeSkin(skeleton: SkeletonData, body: Body, positions: Float32A
     }
     let best = 0;
     for (let i = 1; i < owners.length; i++) if (distance[i]! < distance[best]!) best = i;
+    const range = trunk.has(owners[best]!) ? 2 * softness : softness;
     const ranked = owners
-      .map((joint, i) => ({ joint, weight: near[best]![i] ? Math.exp(-Math.pow((distance[i]! - distance[best]!) / softness, 2)) : 0 }))
+      .map((joint, i) => ({ joint, weight: near[best]![i] ? Math.exp(-Math.pow((distance[i]! - distance[best]!) / range, 2)) : 0 }))
       .filter((entry) => entry.weight > 0.02)
       .sort((a, b) => b.weight - a.weight)
       .slice(0, 4);

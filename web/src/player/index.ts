@@ -12,6 +12,8 @@ export interface MountedPlayer {
   pause(): void;
   /** Jumps to a time in seconds. */
   seek(seconds: number): void;
+  /** Places the camera: angles in radians, distance in metres; yaw 0 stands in front of a character that faces +Z. */
+  setCamera(view: { yaw?: number; pitch?: number; distance?: number; height?: number }): void;
   dispose(): void;
 }
 
@@ -41,6 +43,7 @@ export function mount(element: HTMLElement, data: PlayerData, options: PlayerOpt
     play: () => player.setPlaying(true),
     pause: () => player.setPlaying(false),
     seek: (seconds) => player.seek(seconds * player.show.rate),
+    setCamera: (view) => Object.assign(player.stage.camera, view),
     dispose: () => player.dispose(),
   };
 }

@@ -8,6 +8,8 @@ export class OrbitCamera {
   yaw = Math.PI;
   pitch = 0.22;
   distance = 4.6;
+  /** Height over the ground of the point that is looked at, metres. */
+  height = 0.92;
   follow = true;
   /** What the camera looks at, metres; eased towards the followed point. */
   readonly target = new Vector3(0, 0.92, 0);
@@ -83,7 +85,7 @@ export class OrbitCamera {
   /** Moves the camera for a frame of `dt` seconds; `followed` is the point on the ground to keep in view. */
   update(dt: number, followed: Vector3 | null): void {
     if (this.follow && followed) {
-      const goal = new Vector3(followed.x + this.pan.x, 0.92 + this.pan.y, followed.z + this.pan.z);
+      const goal = new Vector3(followed.x + this.pan.x, this.height + this.pan.y, followed.z + this.pan.z);
       if (!this.settled || goal.distanceTo(this.target) > 8) this.target.copy(goal);
       else this.target.lerp(goal, 1 - Math.exp(-dt * 9));
       this.settled = true;

@@ -1,7 +1,7 @@
 // The stage: renderer, light, ground with its grid, soft shadow, camera. Knows nothing of skeletons.
 
 import {
-  Color, DirectionalLight, HemisphereLight, Mesh, MeshLambertMaterial, NeutralToneMapping, PCFShadowMap, PlaneGeometry, Scene, Vector3,
+  Color, DirectionalLight, HemisphereLight, Mesh, MeshLambertMaterial, PCFShadowMap, PlaneGeometry, Scene, Vector3,
   WebGLRenderer,
 } from "three";
 import { OrbitCamera } from "./camera";
@@ -24,7 +24,6 @@ export class Stage {
   constructor(private readonly host: HTMLElement, theme: ThemeName) {
     this.renderer = new WebGLRenderer({ antialias: true, powerPreference: "high-performance" });
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
-    this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     const canvas = this.renderer.domElement;
