@@ -118,7 +118,7 @@ class FrameSets:
             excluded=excluded,
             allowed=allowed,
             run_stops=run_stops,
-            mask=None if candidates.all() else self.index.mask(candidates),
+            mask=None if allowed.all() else self.index.mask(candidates),
             candidate_count=int(np.count_nonzero(candidates)),
             filtered=filtered,
         )

@@ -95,17 +95,29 @@ class FootLockSettings:
     """How feet that stand are held.
 
     Attributes:
-        half_life: seconds, how fast a lock takes hold in height and lets go.
-        unlock_distance: metres between the locked toe and the animated one at which the lock lets go.
-        stretch_margin: metres before the leg is straight at which the lock lets go and IK begins to yield.
+        release_half_life: seconds, how fast the toe returns to the animation when a lock lets go (peers.md C4).
+        lock_half_life: seconds, how fast the toe comes to rest when a lock takes hold.
+        unlock_distance: metres between the locked toe and the animated one at which the lock lets go (peers.md C4).
+        stretch_margin: metres before the leg is straight at which IK begins to yield (peers.md C4).
+        lock_speed: m/s, a toe that moves faster is not locked yet.
+        step_height: metres, how high a toe is lifted that must move although the animation stands.
+        relock_distance: metres from the animated toe within which such a toe stands again.
     """
 
-    half_life: float = 0.1
+    release_half_life: float = 0.1
+    lock_half_life: float = 0.02
     unlock_distance: float = 0.2
     stretch_margin: float = 0.015
+    lock_speed: float = 0.4
+    step_height: float = 0.04
+    relock_distance: float = 0.02
 
     def __post_init__(self) -> None:
         _check_positive(self, "a foot lock setting")
+
+    def constants(self) -> NDArray[np.float64]:
+        """The numbers in the order that the kernels read them."""
+        return np.array([getattr(self, entry.name) for entry in fields(self)], np.float64)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,178 @@
+"""Foot lock: a foot that stands stays where it is, and lets go softly.
+
+A toe that the animation puts on the ground is held at the point where it came to rest, by two-bone IK of the leg; when
+the animation lifts it, or has gone too far from it, the difference becomes an offset that fades by a spring. What is
+held is the toe's place on the ground; its height follows the animation within the heights that toes in contact have in
+the data, and never goes below their lowest. When the leg gets too short the heel lifts about the toe, and the reach
+yields before the knee is straight, so that it never snaps. A lock that must break while the animation still stands
+(the body was moved away) makes a small step: one foot at a time, with the toe lifted on its way.
+
+The lock's state machine, unlock distance and half-life follow the published controller (peers.md C4); heights and
+lengths are taken from the skeleton and its data, not from constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.control.controller import Controller
+from ambulo.control.intent import Intent
+from ambulo.control.pose import Pose
+from ambulo.control.settings import FootLockSettings
+from ambulo.errors import ControlError
+from ambulo.motion import kinematics
+from ambulo.motion.skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from ambulo.database.database import Database
+
+_SAMPLES = 20_000
+
+
+@dataclass(frozen=True)
+class FootLockState:
+    """The state of N characters.
+
+    Attributes:
+        inner: of the wrapped controller.
+        fresh: bool ``[N]``, nothing was shown yet.
+        flags: uint8 ``[N, 2, 3]``, left and right: locked, touching the ground, stepping to where the animation is.
+        values: float64 ``[N, 2, 18]``, left and right, three numbers each: lock point, offset and its velocity, toe
+            shown and its velocity, toe of the animation (m, m/s, world).
+        leg_rotations: float32 ``[N, 2, 4, 4]``, local rotations shown of upper leg, lower leg, foot and toe.
+    """
+
+    inner: Any
+    fresh: NDArray[np.bool_]
+    flags: NDArray[np.uint8]
+    values: NDArray[np.float64]
+    leg_rotations: NDArray[np.float32]
+
+    @property
+    def locked(self) -> NDArray[np.bool_]:
+        """bool ``[N, 2]``, which toes are held."""
+        return self.flags[:, :, 0] != 0
+
+
+def foot_heights(database: Database) -> NDArray[np.float64]:
+    """Heights above the ground in the data, metres, ``[2, 3]``: lowest toe, lowest ankle, highest toe in contact.
+
+    Lowest and highest are the 1st and 95th percentile over (at most 20,000) frames in contact, so that noise decides
+    nothing; the lowest is never under the ground.
+
+    Raises:
+        SkeletonError: the skeleton has no feet.
+        ControlError: no foot is ever in contact.
+    """
+    legs = leg_joints(database.skeleton)
+    contacts = np.asarray(database.contacts)
+    frames = np.flatnonzero((np.asarray(database.valid) != 0) & contacts.any(axis=1))
+    frames = frames[:: max(len(frames) // _SAMPLES, 1)]
+    if not len(frames):
+        raise ControlError(
+            "no foot touches the ground in this database",
+            key="contacts",
+            remedy="check units and up axis of the sources, or drive it without a foot lock",
+        )
+    pose = kinematics.forward(database.positions[frames], database.rotations[frames], database.skeleton.parents)
+    heights = pose.positions[..., 1] - pose.positions[:, :1, 1]
+    result = np.empty((2, 3))
+    for side in range(2):
+        touching = contacts[frames, side] != 0
+        touching = touching if touching.any() else np.ones(len(frames), bool)
+        toe, ankle = heights[touching][:, legs[side, 3]], heights[touching][:, legs[side, 2]]
+        low, high = np.percentile(toe, [1.0, 95.0])
+        result[side] = max(low, 0.0), max(float(np.percentile(ankle, 1.0)), 0.0), max(high, low, 0.0)
+    return result
+
+
+def leg_joints(skeleton: Skeleton) -> NDArray[np.int32]:
+    """Upper leg, lower leg, foot, toe (the foot itself where there is none), parent of the upper leg; int32 ``[2, 5]``.
+
+    Raises:
+        SkeletonError: a role is missing.
+    """
+    rows = []
+    for side in ("left", "right"):
+        upper, lower = skeleton.role(f"{side}_upper_leg"), skeleton.role(f"{side}_lower_leg")
+        foot = skeleton.role(f"{side}_foot")
+        toe = skeleton.roles.get(f"{side}_toe", foot)
+        rows.append((upper, lower, foot, toe, int(skeleton.parents[upper])))
+    return np.array(rows, np.int32)
+
+
+class FootLock:
+    """A controller around a controller: holds the feet that stand.
+
+    Args:
+        inner: what is shown otherwise.
+        database: where the heights of feet in contact are taken from.
+        settings: half-lives and distances.
+    """
+
+    def __init__(
+        self, inner: Controller, database: Database | None, settings: FootLockSettings | None = None,
+        heights: ArrayLike | None = None,
+    ) -> None:  # fmt: skip
+        from ambulo.control import foot_lock_kernels
+
+        self.inner = inner
+        self.settings = settings or FootLockSettings()
+        if heights is None and database is None:
+            raise ControlError("a foot lock needs a database, or the heights of its feet", key="heights")
+        self.heights = np.asarray(foot_heights(database) if heights is None else heights, np.float64)  # type: ignore[arg-type]
+        self._kernels = foot_lock_kernels
+        self._legs = leg_joints(inner.skeleton)
+        self._parents = np.ascontiguousarray(inner.skeleton.parents, np.int32)
+        self._constants = self.settings.constants()
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The wrapped controller's skeleton."""
+        return self.inner.skeleton
+
+    def start(
+        self, count: int = 1, seed: int = 0, position: ArrayLike | None = None, facing: ArrayLike | None = None
+    ) -> FootLockState:
+        """See :meth:`Controller.start`."""
+        return FootLockState(
+            self.inner.start(count, seed, position, facing),
+            np.ones(count, np.bool_),
+            np.zeros((count, 2, 3), np.uint8),
+            np.zeros((count, 2, 18)),
+            np.zeros((count, 2, 4, 4), np.float32),
+        )
+
+    def step(self, state: FootLockState, intent: Intent, dt: float) -> tuple[FootLockState, Pose]:
+        """See :meth:`Controller.step`."""
+        inner, pose = self.inner.step(state.inner, intent, dt)
+        count = len(pose.positions)
+        flags, values = np.empty_like(state.flags), np.empty_like(state.values)
+        leg_rotations, contacts = np.empty_like(state.leg_rotations), np.empty((count, 2), np.uint8)
+        # The wrapped controller may keep its arrays in its state: change copies.
+        rotations, angular_velocities = pose.rotations.copy(), pose.angular_velocities.copy()
+        global_positions, global_rotations = pose.global_positions.copy(), pose.global_rotations.copy()
+        self._kernels.foot_lock(
+            self._legs, self.heights, self._parents, self._constants, state.flags, state.values, state.leg_rotations,
+            state.fresh, pose.contacts, dt, pose.positions, rotations, angular_velocities, global_positions,
+            global_rotations, flags, values, leg_rotations, contacts,
+        )  # fmt: skip
+        shown = Pose(
+            pose.root_position, pose.root_rotation, pose.positions, rotations, pose.velocities, angular_velocities,
+            global_positions, global_rotations, contacts, pose.transitioned, pose.frames, pose.trajectory_positions,
+            pose.trajectory_directions, pose.simulation_position, pose.simulation_rotation,
+        )  # fmt: skip
+        return FootLockState(inner, np.zeros(count, np.bool_), flags, values, leg_rotations), shown
+
+    def explain(self, state: FootLockState, character: int = 0) -> Any:
+        """The wrapped controller's explanation."""
+        return self.inner.explain(state.inner, character)
+
+    def with_weights(self, weights: Mapping[str, float]) -> FootLock:
+        """The same wrapper around the controller with other weights."""
+        return FootLock(self.inner.with_weights(weights), None, self.settings, self.heights)

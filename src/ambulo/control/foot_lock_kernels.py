@@ -1,0 +1,258 @@
+"""Compiled foot lock: a state machine a toe, a target that fades between lock and animation, and two-bone IK.
+
+See :mod:`ambulo.control.foot_lock` for what it does and why.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ambulo.control.sampling_kernels import forward_row
+from ambulo.control.simulation_kernels import spring_exponent
+from ambulo.maths.kernels import (
+    Quaternion,
+    Vector,
+    kernel,
+    quat_between,
+    quat_inverse,
+    quat_multiply,
+    quat_normalize,
+    quat_rotate,
+    quat_to_scaled_angle_axis,
+)
+from ambulo.motion.inverse_kinematics_kernels import dot, length, soft_limit, square_to, subtract, two_bone
+
+# Columns of the integer and float rows of a foot's state.
+LOCKED, TOUCHING, STEPPING = 0, 1, 2
+POINT, OFFSET, OFFSET_VELOCITY, TOE, TOE_VELOCITY, ANIMATED = 0, 3, 6, 9, 12, 15
+
+# Places in FootLock's constants.
+RELEASE_HALF_LIFE, LOCK_HALF_LIFE, UNLOCK_DISTANCE, STRETCH_MARGIN, LOCK_SPEED, STEP_HEIGHT, RELOCK_DISTANCE = range(7)
+
+# Columns of the heights of a foot: lowest toe and ankle, highest toe in contact.
+TOE_FLOOR, ANKLE_FLOOR, TOE_CEILING = 0, 1, 2
+
+_NEAR_GROUND = 0.015
+
+
+@kernel
+def vector3(array: Any, n: int, j: int) -> Vector:
+    """``array[n, j]`` as a tuple of doubles."""
+    return (float(array[n, j, 0]), float(array[n, j, 1]), float(array[n, j, 2]))
+
+
+@kernel
+def quaternion4(array: Any, n: int, j: int) -> Quaternion:
+    """``array[n, j]`` as a tuple of doubles."""
+    return (float(array[n, j, 0]), float(array[n, j, 1]), float(array[n, j, 2]), float(array[n, j, 3]))
+
+
+@kernel
+def place_ankle(hip: Vector, target: Vector, ankle: Vector, foot_length: float, reach: float) -> Vector:
+    """Where the ankle goes when the leg reaches only ``reach``: the heel lifts about the toe, the toe stays.
+
+    The ankle stays in the plane of hip, toe target and wished ankle, at ``foot_length`` from the toe target; where even
+    that is too far, leg and foot form a line.
+    """
+    to_hip = subtract(hip, target)
+    d = length(to_hip)
+    if foot_length < 1e-6 or d < 1e-6:
+        scale = reach / max(length(subtract(ankle, hip)), 1e-9)
+        away = subtract(ankle, hip)
+        return (hip[0] + scale * away[0], hip[1] + scale * away[1], hip[2] + scale * away[2])
+    u = (to_hip[0] / d, to_hip[1] / d, to_hip[2] / d)
+    if d >= reach + foot_length:
+        return (hip[0] - reach * u[0], hip[1] - reach * u[1], hip[2] - reach * u[2])
+    side = square_to(subtract(ankle, target), u)
+    size = length(side)
+    if size < 1e-9:
+        return (hip[0] - reach * u[0], hip[1] - reach * u[1], hip[2] - reach * u[2])
+    along = (d * d + foot_length * foot_length - reach * reach) / (2.0 * d)
+    off = math.sqrt(max(foot_length * foot_length - along * along, 0.0)) / size
+    return (
+        target[0] + along * u[0] + off * side[0],
+        target[1] + along * u[1] + off * side[1],
+        target[2] + along * u[2] + off * side[2],
+    )
+
+
+@kernel
+def track_toe(
+    n: int, f: int, toe: Vector, contact: bool, stretched: bool, fresh: bool, ground: float, heights: Any,
+    constants: Any, flags: Any, values: Any, dt: float, new_flags: Any, new_values: Any,
+) -> Vector:
+    """Advance the state machine of one toe and return where the toe shall be."""
+    flag, value = flags[n, f], values[n, f]
+    floor, ceiling = ground + heights[f, TOE_FLOOR], ground + heights[f, TOE_CEILING]
+    animated_v = (0.0, 0.0, 0.0)
+    last_toe, last_v = toe, animated_v
+    locked, touched, stepping = False, False, False
+    point, offset, offset_v = toe, animated_v, animated_v
+    if not fresh:
+        animated_v = ((toe[0] - value[ANIMATED]) / dt, (toe[1] - value[ANIMATED + 1]) / dt, (toe[2] - value[ANIMATED + 2]) / dt)
+        last_toe = (value[TOE], value[TOE + 1], value[TOE + 2])
+        last_v = (value[TOE_VELOCITY], value[TOE_VELOCITY + 1], value[TOE_VELOCITY + 2])
+        locked, touched, stepping = flag[LOCKED] != 0, flag[TOUCHING] != 0, flag[STEPPING] != 0
+        point = (value[POINT], value[POINT + 1], value[POINT + 2])
+        offset = (value[OFFSET], value[OFFSET + 1], value[OFFSET + 2])
+        offset_v = (value[OFFSET_VELOCITY], value[OFFSET_VELOCITY + 1], value[OFFSET_VELOCITY + 2])
+    expected = (last_toe[0] + dt * last_v[0], last_toe[1] + dt * last_v[1], last_toe[2] + dt * last_v[2])
+    touching = contact and toe[1] <= ceiling + _NEAR_GROUND
+    speed = math.sqrt(last_v[0] * last_v[0] + last_v[2] * last_v[2])
+    animated_speed = math.sqrt(animated_v[0] * animated_v[0] + animated_v[2] * animated_v[2])
+    held_y = min(max(toe[1], floor), ceiling)
+
+    changed = False
+    if locked:
+        gx, gz = point[0] - toe[0], point[2] - toe[2]
+        gap = math.sqrt(gx * gx + gz * gz)
+        limit = constants[UNLOCK_DISTANCE]
+        if flags[n, 1 - f, STEPPING] != 0:
+            limit *= 1.5  # one foot at a time
+        if not touching:
+            locked, changed, stepping = False, True, False
+        elif gap > limit or stretched:
+            locked, changed, stepping = False, True, True
+        if changed:
+            offset = subtract(expected, toe)
+            offset_v = subtract(last_v, animated_v)
+            if stepping:
+                # The animation stands, but elsewhere: lift the toe on its way rather than drag it over the ground.
+                y = spring_exponent(constants[RELEASE_HALF_LIFE])
+                offset_v = (offset_v[0], offset_v[1] + constants[STEP_HEIGHT] * y * math.e, offset_v[2])
+    elif touching:
+        gx, gz = expected[0] - toe[0], expected[2] - toe[2]
+        gap = math.sqrt(gx * gx + gz * gz)
+        arrived = gap < constants[RELOCK_DISTANCE] and last_toe[1] <= ceiling + _NEAR_GROUND
+        if fresh or ((not stepping or arrived) and speed < constants[LOCK_SPEED] and animated_speed < constants[LOCK_SPEED]):
+            locked, changed, stepping = True, True, False
+            y = spring_exponent(constants[LOCK_HALF_LIFE])
+            # The toe comes to rest at the end of this way without turning back: velocity fades as exp(-y t).
+            point = (expected[0] + last_v[0] / y, held_y, expected[2] + last_v[2] / y)
+            offset = (-last_v[0] / y, expected[1] - held_y, -last_v[2] / y)
+            offset_v = (last_v[0], last_v[1] - animated_v[1], last_v[2])
+    else:
+        stepping = False
+
+    if not changed:
+        y = spring_exponent(constants[LOCK_HALF_LIFE] if locked else constants[RELEASE_HALF_LIFE])
+        e = math.exp(-y * dt)
+        j0, j1, j2 = offset_v[0] + y * offset[0], offset_v[1] + y * offset[1], offset_v[2] + y * offset[2]
+        offset = (e * (offset[0] + j0 * dt), e * (offset[1] + j1 * dt), e * (offset[2] + j2 * dt))
+        offset_v = (e * (offset_v[0] - j0 * y * dt), e * (offset_v[1] - j1 * y * dt), e * (offset_v[2] - j2 * y * dt))
+    if locked:
+        target = (point[0] + offset[0], held_y + offset[1], point[2] + offset[2])
+    else:
+        target = (toe[0] + offset[0], toe[1] + offset[1], toe[2] + offset[2])
+    if target[1] < floor:
+        target = (target[0], floor, target[2])
+    new_flags[n, f, LOCKED] = locked
+    new_flags[n, f, TOUCHING] = touching
+    new_flags[n, f, STEPPING] = stepping
+    out = new_values[n, f]
+    for c in range(3):
+        out[POINT + c] = point[c]
+        out[OFFSET + c] = offset[c]
+        out[OFFSET_VELOCITY + c] = offset_v[c]
+        out[TOE + c] = target[c]
+        out[TOE_VELOCITY + c] = 0.0 if fresh else (target[c] - last_toe[c]) / dt
+        out[ANIMATED + c] = toe[c]
+    return target
+
+
+@kernel
+def write_quaternion(array: Any, n: int, j: int, q: Quaternion) -> None:
+    """``array[n, j] = q``."""
+    for c in range(4):
+        array[n, j, c] = q[c]
+
+
+@kernel
+def foot_lock(
+    legs: Any,
+    heights: Any,
+    parents: Any,
+    constants: Any,
+    flags: Any,
+    values: Any,
+    leg_rotations: Any,
+    fresh: Any,
+    contacts: Any,
+    dt: float,
+    positions: Any,
+    rotations: Any,
+    angular_velocities: Any,
+    global_positions: Any,
+    global_rotations: Any,
+    new_flags: Any,
+    new_values: Any,
+    new_leg_rotations: Any,
+    new_contacts: Any,
+) -> None:
+    """One step of N characters. ``rotations``, ``angular_velocities`` and the global arrays are changed in place.
+
+    ``legs`` is int32 ``[2, 5]``: upper leg, lower leg, foot, toe, parent of the upper leg. ``heights`` is ``[2, 3]``.
+    """
+    for n in range(positions.shape[0]):
+        ground = positions[n, 0, 1]
+        for f in range(2):
+            upper, lower, foot, toe, above = legs[f, 0], legs[f, 1], legs[f, 2], legs[f, 3], legs[f, 4]
+            hip = vector3(global_positions, n, upper)
+            knee = vector3(global_positions, n, lower)
+            ankle = vector3(global_positions, n, foot)
+            ball = vector3(global_positions, n, toe)
+            sole = subtract(ball, ankle)
+            foot_length = length(sole)
+            longest = length(subtract(knee, hip)) + length(subtract(ankle, knee))
+            locked_point = (float(values[n, f, POINT]), float(values[n, f, POINT + 1]), float(values[n, f, POINT + 2]))
+            stretched = length(subtract(locked_point, hip)) > longest + foot_length - constants[STRETCH_MARGIN]
+            target = track_toe(
+                n, f, ball, contacts[n, f] != 0, stretched, fresh[n], ground, heights, constants, flags, values, dt,
+                new_flags, new_values,
+            )
+            # The foot moves as a whole; its heel is never under the ground.
+            wished = subtract(target, sole)
+            if wished[1] < ground + heights[f, ANKLE_FLOOR]:
+                wished = (wished[0], ground + heights[f, ANKLE_FLOOR], wished[2])
+            distance = length(subtract(wished, hip))
+            reach = soft_limit(distance, length(subtract(ankle, hip)), longest, constants[STRETCH_MARGIN])
+            if reach < distance - 1e-9:
+                wished = place_ankle(hip, target, wished, foot_length, reach)
+            forward = (sole[0], 0.0, sole[2])
+            if dot(forward, forward) < 1e-8:
+                forward = quat_rotate(quaternion4(global_rotations, n, 0), (0.0, 0.0, 1.0))
+            above_q = quaternion4(global_rotations, n, above)
+            foot_q = quaternion4(global_rotations, n, foot)
+            toe_q = quaternion4(global_rotations, n, toe)
+            upper_local, lower_local = two_bone(
+                hip, knee, ankle, wished, forward, quaternion4(global_rotations, n, upper),
+                quaternion4(global_rotations, n, lower), above_q, 1e-4,
+            )
+            lower_q = quat_multiply(quat_multiply(above_q, upper_local), lower_local)
+            new_foot_q = foot_q
+            if foot_length > 1e-6:
+                new_foot_q = quat_normalize(quat_multiply(quat_between(sole, subtract(target, wished)), foot_q))
+            foot_local = quat_multiply(quat_inverse(lower_q), new_foot_q)
+            write_quaternion(rotations, n, upper, upper_local)
+            write_quaternion(rotations, n, lower, lower_local)
+            write_quaternion(rotations, n, foot, quat_normalize(foot_local))
+            if toe != foot:
+                write_quaternion(rotations, n, toe, quat_normalize(quat_multiply(quat_inverse(new_foot_q), toe_q)))
+            # The toes' reported contact is what is shown: a foot that is lifted to step over is not on the ground.
+            lifted = target[1] > ground + heights[f, TOE_CEILING] + _NEAR_GROUND
+            new_contacts[n, f] = 1 if new_flags[n, f, TOUCHING] != 0 and not lifted else 0
+            for k in range(4):
+                joint = legs[f, k]
+                now = quaternion4(rotations, n, joint)
+                if not fresh[n]:
+                    before = (
+                        float(leg_rotations[n, f, k, 0]), float(leg_rotations[n, f, k, 1]),
+                        float(leg_rotations[n, f, k, 2]), float(leg_rotations[n, f, k, 3]),
+                    )
+                    w = quat_to_scaled_angle_axis(quat_multiply(now, quat_inverse(before)))
+                    for c in range(3):
+                        angular_velocities[n, joint, c] = w[c] / dt
+                for c in range(4):
+                    new_leg_rotations[n, f, k, c] = now[c]
+        forward_row(n, parents, positions, rotations, global_positions, global_rotations)
