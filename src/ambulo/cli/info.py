@@ -1,0 +1,115 @@
+"""``ambulo info``: what a project's database holds, and whether it is up to date."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from ambulo.database.staleness import Staleness
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Say what a project's database holds, and whether it is up to date."""
+
+    project: Path
+    """Folder of the project, or its ambulo.toml."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+class ClipInfo(msgspec.Struct, frozen=True):
+    """One clip: name, seconds of motion, file, tags, licence."""
+
+    name: str
+    seconds: float
+    source: str
+    mirrored: bool
+    tags: tuple[str, ...]
+    licence: str
+
+
+class Info(msgspec.Struct, frozen=True):
+    """What ``ambulo info`` says."""
+
+    name: str
+    folder: str
+    stale: bool
+    staleness: Staleness
+    rate: float
+    frames: int
+    seconds: float
+    joints: tuple[str, ...]
+    roles: dict[str, str]
+    tags: dict[str, float]
+    channels: dict[str, str]
+    features: tuple[str, ...]
+    megabytes: float
+    clips: tuple[ClipInfo, ...]
+
+
+def run(arguments: Arguments) -> Info:
+    """Open the database and compare it with its project."""
+    from ambulo.database.build import OWN_FILES
+    from ambulo.database.channels import CHANNELS
+    from ambulo.database.database import Database
+    from ambulo.database.manifest import list_files
+    from ambulo.database.project import load_project
+    from ambulo.database.staleness import staleness
+
+    project = load_project(arguments.project)
+    folder = project.database_folder
+    database = Database.open(folder)
+    names = database.skeleton.names
+    stale = staleness(project)
+    return Info(
+        name=database.name,
+        folder=str(folder),
+        stale=stale.stale,
+        staleness=stale,
+        rate=database.rate,
+        frames=database.frame_count,
+        seconds=round(database.duration, 3),
+        joints=names,
+        roles={role: names[joint] for role, joint in database.skeleton.roles.items()},
+        tags={
+            tag: round(float((ranges[:, 1] - ranges[:, 0]).sum()) / database.rate, 3)
+            for tag, ranges in database.tags.items()
+        },
+        channels={channel.name: channel.description for channel in CHANNELS},
+        features=tuple(f"{spec.joint} {spec.kind}".strip() for spec in project.features),
+        megabytes=round(sum(list_files(folder, OWN_FILES).values()) / 1e6, 3),
+        clips=tuple(
+            ClipInfo(c.name, round(c.frame_count / database.rate, 3), c.source, c.mirrored, c.tags, c.licence)
+            for c in database.clips
+        ),
+    )
+
+
+def show(info: Info) -> None:
+    """Print it."""
+    print(f"{info.name}: {info.folder}")
+    if info.stale:
+        print("  stale; run `ambulo build`:")
+        for reason in info.staleness.reasons:
+            print(f"    {reason}")
+    else:
+        print("  up to date")
+    mirrored = sum(clip.mirrored for clip in info.clips)
+    print(
+        f"  {len(info.clips)} clips ({mirrored} mirrored), {info.seconds / 60:.1f} minutes, {info.frames:,} frames at "
+        f"{info.rate:g} a second, {len(info.joints)} joints, {info.megabytes:.1f} MB"
+    )
+    licences = sorted({clip.licence for clip in info.clips if clip.licence})
+    if licences:
+        print(f"  licences: {', '.join(licences)}")
+    print(f"  compared: {', '.join(info.features)}")
+    print("  tags (minutes):")
+    for tag, seconds in sorted(info.tags.items(), key=lambda item: (-item[1], item[0])):
+        print(f"    {tag:<24} {seconds / 60:6.2f}")
+    longest = sorted((clip for clip in info.clips if not clip.mirrored), key=lambda clip: -clip.seconds)
+    print("  longest clips (seconds):")
+    for clip in longest[:10]:
+        print(f"    {clip.name:<40} {clip.seconds:7.2f}  {', '.join(clip.tags)}")

@@ -1,0 +1,107 @@
+"""The ``ambulo`` command: a registry of verbs, one module each, imported only when the verb is used.
+
+A verb's module has
+
+- ``Arguments``: a dataclass; its fields are the options (see tyro), its docstring is the help. It has ``json: bool``.
+- ``run(arguments)``: does the work and returns the result, a value that msgspec can write as JSON, or None.
+- ``show(result)``: prints the result for a person. Not called with ``--json``.
+
+Progress goes to stderr (:mod:`ambulo.cli.progress`), results to stdout. Exit codes: 0 done, 2 refused (an
+:class:`~ambulo.errors.AmbuloError`, or wrong arguments), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from ambulo.errors import AmbuloError, nearest_names
+
+VERBS: dict[str, str] = {
+    "new": "make a project: from a folder of motion capture, or with the embedded takes",
+    "build": "build the database of a project, or bring it up to date",
+    "info": "say what a project's database holds, and whether it is up to date",
+    "simulate": "run a controller along a script, and write motion, measures and a report",
+    "play": "steer the character in the browser",
+}
+"""Verb -> one line of help; the module is ``ambulo.cli.VERB``."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process with its exit code."""
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command line. Returns the exit code; arguments that cannot be parsed raise SystemExit(2)."""
+    verb, rest = (argv[0], argv[1:]) if argv else ("--help", [])
+    if verb in ("-h", "--help", "help"):
+        print(_overview())
+        return 0
+    if verb == "--version":
+        from ambulo import __version__
+
+        print(f"ambulo {__version__}")
+        return 0
+    as_json = "--json" in rest
+    try:
+        if verb not in VERBS:
+            raise AmbuloError(f"there is no verb {verb!r}; {nearest_names(verb, VERBS)}", remedy="see `ambulo --help`")
+        return _run_verb(verb, rest)
+    except AmbuloError as error:
+        if as_json:
+            _print_json({"error": {"kind": type(error).__name__, "message": error.message, **error.facts()}})
+        else:
+            print(f"ambulo {verb}: {_lines(error)}" if verb in VERBS else f"ambulo: {_lines(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output left (`ambulo info | head`); Python must not complain when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _run_verb(verb: str, rest: Sequence[str]) -> int:
+    import tyro
+
+    module = import_module(f"ambulo.cli.{verb}")
+    arguments = tyro.cli(
+        module.Arguments,
+        prog=f"ambulo {verb}",
+        description=module.Arguments.__doc__,
+        args=list(rest),
+        config=(tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalRequiredArgs),
+    )
+    result = module.run(arguments)
+    if arguments.json:
+        if result is not None:
+            _print_json(result)
+    else:
+        module.show(result)
+    return 0
+
+
+def _print_json(value: object) -> None:
+    import msgspec
+
+    print(msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=1).decode(), flush=True)
+
+
+def _lines(error: AmbuloError) -> str:
+    """The error's text with its remedy on a line of its own."""
+    return str(error).replace(" | ", "\n  -> ", 1) if error.remedy else str(error)
+
+
+def _overview() -> str:
+    width = max(map(len, VERBS))
+    verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
+    return (
+        "usage: ambulo VERB [OPTIONS]\n\n"
+        "A folder of motion capture in, a character that you can direct out.\n\n"
+        f"{verbs}\n\n"
+        "`ambulo VERB --help` tells more. Every verb takes --json: one object on stdout, progress on stderr."
+    )

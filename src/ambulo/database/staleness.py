@@ -1,0 +1,106 @@
+"""Whether a built database is up to date with its project, and why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ambulo.database.manifest import check_files, read_manifest
+from ambulo.database.project import Project
+from ambulo.database.records import (
+    DATABASE_ROOMS,
+    Inputs,
+    code_fingerprint,
+    project_content,
+    read_stamps,
+    read_state,
+)
+from ambulo.database.takes import Hasher, find_takes, hash_takes
+from ambulo.errors import DatabaseError
+
+
+class Staleness(msgspec.Struct, frozen=True):
+    """What separates a database from its project; all empty where it is up to date.
+
+    Attributes:
+        reasons: one phrase each, for a person.
+        added: takes that are not in the build.
+        removed: takes of the build that the project no longer names.
+        changed: takes whose file changed.
+        retagged: takes whose tag file changed.
+        settings: top-level keys of the project file that changed.
+        code: the database was made by other code.
+    """
+
+    reasons: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    retagged: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    code: bool = False
+
+    @property
+    def stale(self) -> bool:
+        """Whether a build has something to do."""
+        return bool(self.reasons)
+
+
+def current_inputs(project: Project, hasher: Hasher) -> Inputs:
+    """What a build of the project would be made from, now.
+
+    Raises:
+        ProjectError: a source cannot be read.
+    """
+    takes = hash_takes(find_takes(project), hasher)
+    return Inputs(project_content(project), tuple(takes), code_fingerprint(DATABASE_ROOMS))
+
+
+def staleness(project: Project, folder: Path | None = None) -> Staleness:
+    """Compare a project with its database. Reads no take whose size and time are as they were.
+
+    Raises:
+        ProjectError: a source cannot be read.
+    """
+    folder = project.database_folder if folder is None else folder
+    try:
+        check_files(folder, read_manifest(folder))
+    except DatabaseError as error:
+        return Staleness((error.message,))
+    state = read_state(folder)
+    if state is None:
+        return Staleness(("the record of its build is missing",))
+    return compare(state.inputs, current_inputs(project, Hasher(read_stamps(folder))))
+
+
+def compare(old: Inputs, new: Inputs) -> Staleness:
+    """What changed from the inputs of a build to others."""
+    before, after = {take.label: take for take in old.takes}, {take.label: take for take in new.takes}
+    both = [label for label in after if label in before]
+    added = tuple(label for label in after if label not in before)
+    removed = tuple(label for label in before if label not in after)
+    changed = tuple(label for label in both if before[label].sha256 != after[label].sha256)
+    retagged = tuple(label for label in both if before[label].tags_sha256 != after[label].tags_sha256)
+    absent: Any = object()
+    keys = dict.fromkeys([*old.project, *new.project])
+    settings = tuple(key for key in keys if old.project.get(key, absent) != new.project.get(key, absent))
+    code = old.code != new.code
+    reasons = [
+        f"{len(labels)} takes {what}: {', '.join(labels[:3])}{', ...' if len(labels) > 3 else ''}"
+        for labels, what in (
+            (added, "were added"),
+            (removed, "were removed"),
+            (changed, "changed"),
+            (retagged, "have other tag files"),
+        )
+        if labels
+    ]
+    if settings:
+        reasons.append(f"the project file changed: {', '.join(settings)}")
+    if code:
+        reasons.append("it was built by another version of ambulo")
+    if not reasons and old != new:
+        reasons.append("the takes are in another order")
+    return Staleness(tuple(reasons), added, removed, changed, retagged, settings, code)
