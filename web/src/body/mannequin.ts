@@ -28,7 +28,7 @@ export function makeBodyModel(skeleton: SkeletonData, pose: GlobalPose): BodyMod
   const scale = bodyScale(skeleton, bind);
   const body = makeBody(skeleton, bind);
   const surface = makeSurface(body, 0.0145 * scale);
-  const skin = makeSkin(skeleton, body, surface.positions, 0.026 * scale);
+  const skin = makeSkin(skeleton, body, surface, 0.026 * scale);
   const geometry = new BufferGeometry();
   geometry.setAttribute("position", new BufferAttribute(surface.positions, 3));
   geometry.setAttribute("normal", new BufferAttribute(surface.normals, 3));
