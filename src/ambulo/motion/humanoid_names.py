@@ -42,11 +42,52 @@ _WORDS = frozenset(word for words in (*SIDE_WORDS.values(), *CENTRE_WORDS.values
 }
 # Words in front of a name that belong to the rig, not to the joint.
 _PREFIXES = frozenset(
-    ["mixamorig", "bip", "biped", "valvebiped", "joint", "jnt", "j", "cc", "base", "def", "org", "rig", "skel", "skeleton", "character", "char", "actor", "bone", "b", "sk", "newton"]
+    [
+        "mixamorig",
+        "bip",
+        "biped",
+        "valvebiped",
+        "joint",
+        "jnt",
+        "j",
+        "cc",
+        "base",
+        "def",
+        "org",
+        "rig",
+        "skel",
+        "skeleton",
+        "character",
+        "char",
+        "actor",
+        "bone",
+        "b",
+        "sk",
+        "newton",
+    ]
 )
 # A joint so called is a helper, an end or a control, never the joint that plays a role.
 _HELPERS = frozenset(
-    ["end", "nub", "site", "tip", "twist", "roll", "ik", "pole", "target", "helper", "ctrl", "control", "effector", "dummy", "aim", "footsteps", "sec", "adj"]
+    [
+        "end",
+        "nub",
+        "site",
+        "tip",
+        "twist",
+        "roll",
+        "ik",
+        "pole",
+        "target",
+        "helper",
+        "ctrl",
+        "control",
+        "effector",
+        "dummy",
+        "aim",
+        "footsteps",
+        "sec",
+        "adj",
+    ]
 )
 _TOKEN = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
 

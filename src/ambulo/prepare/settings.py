@@ -12,14 +12,25 @@ class PrepareSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         rate: frames a second of the prepared clip (the project's ``rate``).
         position_window: seconds over which the root's position is smoothed (S4.4: 31 frames at 60).
         direction_window: seconds over which the root's direction is smoothed (S4.6: 61 frames at 60).
+        smoothing_order: order of the Savitzky-Golay polynomial for both (S4.4, S4.6).
         contact_speed: m/s below which a toe counts as on the ground (S4.11).
         contact_window: seconds of the median filter over contacts (S4.11: 6 frames at 60).
+        contact_height: metres above the floor beyond which a slow toe is no contact (a held kick); None for S4.11 as it
+            is, which looks at speed alone and also holds on stairs and slopes.
+        floor: shift each take up or down so that its feet stand on y = 0.
         trim: cut T-poses and calibration off the ends.
+        glitch_speed: m/s above which a joint's motion is a capture fault.
+        glitch_margin: seconds around a glitch that are marked unusable too.
     """
 
     rate: float = 60.0
     position_window: float = 0.5
     direction_window: float = 1.0
+    smoothing_order: int = 3
     contact_speed: float = 0.15
     contact_window: float = 0.1
+    contact_height: float | None = None
+    floor: bool = True
     trim: bool = True
+    glitch_speed: float = 20.0
+    glitch_margin: float = 0.05

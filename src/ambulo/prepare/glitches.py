@@ -1,0 +1,118 @@
+"""Faults of the capture inside a take: joints that jump, spin or pop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.maths import quaternions
+from ambulo.motion.kinematics import GlobalPose, forward_motion
+from ambulo.motion.motion import Motion
+
+POP_ANGLE = np.radians(20.0)
+"""A pop turns a joint by at least this away from both neighbours in time."""
+POP_SPEED = np.radians(1000.0)
+"""... and by at least this much a second."""
+POP_RETURN = 0.3
+"""... while the neighbours differ by at most this part of it."""
+FLIP_ANGLE = np.radians(60.0)
+"""A flip turns a joint by at least this from one frame to the next ..."""
+FLIP_SPEED = np.radians(5000.0)
+"""... and by at least this much a second. (The fastest human joint, a pitcher's shoulder, reaches 7,000 degrees a second
+about its long axis; in locomotion nothing comes near.)"""
+
+
+@dataclass(frozen=True)
+class Glitch:
+    """A stretch of frames that the body cannot have moved through.
+
+    Attributes:
+        start_frame: first frame concerned.
+        stop_frame: one past the last.
+        joint: name of the joint that shows it most.
+        reason: ``"speed"`` (m/s over the limit), ``"pop"`` (one frame off) or ``"flip"`` (turned over at once).
+        value: the largest value met: m/s, or degrees a second.
+    """
+
+    start_frame: int
+    stop_frame: int
+    joint: str
+    reason: str
+    value: float
+
+
+def find_glitches(motion: Motion, *, speed: float = 20.0, pose: GlobalPose | None = None) -> list[Glitch]:
+    """Find what no body does.
+
+    * ``speed``: a joint moves faster than ``speed`` in the world between two frames; both frames count.
+    * ``pop``: a joint's local rotation leaves and comes back within one frame.
+    * ``flip``: a joint's local rotation turns over between two frames and stays.
+
+    Args:
+        motion: any skeleton; no roles are needed.
+        speed: m/s.
+        pose: the motion's global pose where the caller has it already.
+
+    Returns:
+        Stretches in order of time; those of the same reason with fewer than four good frames between are one.
+    """
+    count = motion.frame_count
+    if count < 2:
+        return []
+    names = motion.skeleton.names
+    pose = pose or forward_motion(motion)
+    moved = np.diff(pose.positions, axis=0)
+    speeds = np.sqrt(np.einsum("tjk,tjk->tj", moved, moved)) * motion.rate
+    found = _runs(speeds > speed, speeds, 2, "speed", names)
+
+    q = motion.rotations
+    steps = _angles(q[:-1], q[1:])
+    flips = (steps > FLIP_ANGLE) & (steps * motion.rate > FLIP_SPEED)
+    if count > 2:
+        least = np.minimum(steps[:-1], steps[1:])
+        suspects = (least > POP_ANGLE) & (least * motion.rate > POP_SPEED)
+        pops = np.zeros_like(suspects)
+        at = np.nonzero(suspects)
+        if at[0].size:
+            across = quaternions.angle_between(q[:-2][at], q[2:][at])
+            pops[at] = across < POP_RETURN * least[at]
+        flags = np.concatenate([np.zeros_like(pops[:1]), pops])
+        values = np.concatenate([np.zeros_like(least[:1]), least])
+        found += _runs(flags, np.degrees(values) * motion.rate, 1, "pop", names)
+        # A pop is also two turns; it is told once.
+        flips[:-1] &= ~pops
+        flips[1:] &= ~pops
+    found += _runs(flips, np.degrees(steps) * motion.rate, 2, "flip", names)
+    return sorted(found, key=lambda glitch: (glitch.start_frame, glitch.reason))
+
+
+def _angles(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
+    # 2 acos|dot| is imprecise for small angles and quick; only large ones matter here.
+    return np.asarray(2.0 * np.arccos(np.minimum(np.abs(np.einsum("tjk,tjk->tj", a, b)), 1.0)))
+
+
+def _runs(
+    flags: NDArray[np.bool_], values: NDArray[np.floating], reach: int, reason: str, names: tuple[str, ...]
+) -> list[Glitch]:
+    """Join flagged rows into stretches; a flag at row t concerns the frames ``[t, t + reach)``."""
+    rows = np.flatnonzero(flags.any(axis=1))
+    if rows.size == 0:
+        return []
+    glitches = []
+    for group in np.split(rows, np.flatnonzero(np.diff(rows) > 4 + reach) + 1):
+        inside = np.where(flags[group], values[group], -np.inf)
+        worst = int(np.argmax(inside.max(axis=0)))
+        start, stop = int(group[0]), int(group[-1]) + reach
+        glitches.append(Glitch(start, stop, names[worst], reason, float(inside.max())))
+    return glitches
+
+
+def glitch_mask(glitches: list[Glitch], frame_count: int, margin_frames: float = 0.0) -> NDArray[np.bool_]:
+    """True in the frames of a glitch and ``margin_frames`` around it. Returns bool ``[frame_count]``."""
+    mask = np.zeros(frame_count, bool)
+    margin = int(np.ceil(margin_frames))
+    for glitch in glitches:
+        mask[max(0, glitch.start_frame - margin) : glitch.stop_frame + margin] = True
+    return mask

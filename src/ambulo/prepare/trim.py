@@ -1,0 +1,130 @@
+"""What to cut off a take's ends: T-poses, the jump after them, and the ringing of a converter's filter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.motion.kinematics import GlobalPose, forward_motion
+from ambulo.motion.motion import Motion
+
+JUMP_SPEED = 20.0
+"""m/s: a joint that is faster between two frames has jumped."""
+HEAD_TIME = 0.25
+"""Seconds at either end within which a jump cuts what lies outside it."""
+RINGING_TIME = 0.2
+"""Seconds after such a jump within which ringing is looked for."""
+RINGING_RATIO = 4.0
+"""Ringing is an acceleration of this many times the take's median."""
+STILL_SPEED = 0.3
+"""m/s: in a held T-pose no joint is faster."""
+
+
+@dataclass(frozen=True)
+class TrimReport:
+    """The usable part of a take.
+
+    Attributes:
+        start_frame: first usable frame.
+        stop_frame: one past the last.
+        reasons: one sentence for each cut; empty where the whole take is usable.
+    """
+
+    start_frame: int
+    stop_frame: int
+    reasons: tuple[str, ...] = ()
+
+
+def usable_range(motion: Motion, *, pose: GlobalPose | None = None) -> TrimReport:
+    """Find the part of a take between calibration at its start and at its end.
+
+    Cut are: frames before a jump in the first quarter of a second and after one in the last; the frames after such a
+    jump in which the data still rings (the Daz-friendly release of CMU has about five to eight); a T-pose held at an end,
+    with or without a jump after it. What lies inside is never cut here: see :mod:`ambulo.prepare.glitches`.
+
+    Args:
+        motion: roles are needed for the T-pose only; without them jumps alone are looked for.
+        pose: the motion's global pose where the caller has it already.
+    """
+    count = motion.frame_count
+    if count < 3:
+        return TrimReport(0, count)
+    positions = (pose or forward_motion(motion)).positions
+    moved = np.diff(positions, axis=0)
+    speeds = np.sqrt(np.einsum("tjk,tjk->tj", moved, moved)).max(axis=1) * motion.rate
+    reasons: list[str] = []
+
+    start = _cut(motion, positions, moved, speeds, "first", reasons)
+    tail: list[str] = []
+    back = _cut(motion, positions[::-1], -moved[::-1], speeds[::-1], "last", tail)
+    stop = count - back
+    if stop - start < 3:
+        # Nothing but calibration: leave the take whole and say so.
+        return TrimReport(0, count, ("the whole take looks like a calibration pose; nothing was cut",))
+    return TrimReport(start, stop, tuple(reasons + tail))
+
+
+def _cut(
+    motion: Motion,
+    positions: NDArray[np.float32],
+    moved: NDArray[np.float32],
+    speeds: NDArray[np.floating],
+    end: str,
+    reasons: list[str],
+) -> int:
+    """Frames to cut at the start of (possibly reversed) arrays."""
+    rate = motion.rate
+    cut = _t_pose_frames(motion, positions, speeds)
+    if cut:
+        reasons.append(f"the {end} {cut} frames are a held T-pose")
+    # A jump that the head (or the T-pose) ends with.
+    within = min(len(speeds) // 2, max(1, cut + int(HEAD_TIME * rate)))
+    jumps = np.flatnonzero(speeds[:within] > JUMP_SPEED)
+    if jumps.size:
+        after = int(jumps[-1]) + 1
+        reasons.append(
+            f"a jump of {np.linalg.norm(moved[jumps[-1]], axis=-1).max():.2f} m in one frame ends the {end} {after} frames"
+        )
+        ringing = _ringing_frames(moved[after:], rate)
+        if ringing:
+            reasons.append(f"{ringing} more frames ring after that jump")
+        cut = max(cut, after + ringing)
+    return cut
+
+
+def _ringing_frames(moved: NDArray[np.float32], rate: float) -> int:
+    """Frames after a jump until accelerations settle; 0 where they are normal at once."""
+    change = np.diff(moved, axis=0)
+    acceleration = np.sqrt(np.einsum("tjk,tjk->tj", change, change)).max(axis=1)
+    limit = int(RINGING_TIME * rate)
+    if len(acceleration) < 2 * limit:
+        return 0
+    loud = acceleration[: limit + 2] > RINGING_RATIO * np.median(acceleration)
+    count = 0
+    # Entry i belongs to frame i + 1. Two quiet frames in a row end the ringing.
+    while count < limit and (loud[count] or loud[count + 1]):
+        count += 1
+    return count + 1 if count else 0
+
+
+def _t_pose_frames(motion: Motion, positions: NDArray[np.float32], speeds: NDArray[np.floating]) -> int:
+    """How many frames at the start are a T-pose that is held still."""
+    roles = motion.skeleton.roles
+    needed = [f"{side}_{part}" for side in ("left", "right") for part in ("upper_arm", "hand", "upper_leg", "foot")]
+    if any(role not in roles for role in needed):
+        return 0
+    fast = np.flatnonzero(speeds > STILL_SPEED)
+    still = int(fast[0]) + 1 if fast.size else len(positions)
+    p = positions[:still]
+    arms = [p[:, roles[f"{side}_hand"]] - p[:, roles[f"{side}_upper_arm"]] for side in ("left", "right")]
+    legs = [p[:, roles[f"{side}_foot"]] - p[:, roles[f"{side}_upper_leg"]] for side in ("left", "right")]
+    arms = [v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-6) for v in arms]
+    legs = [v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-6) for v in legs]
+    pose = (
+        (np.sum(arms[0] * arms[1], axis=-1) < -0.85) & (np.abs(arms[0][:, 1]) < 0.35) & (np.abs(arms[1][:, 1]) < 0.35)
+    )
+    pose &= (legs[0][:, 1] < -0.95) & (legs[1][:, 1] < -0.95)
+    other = np.flatnonzero(~pose)
+    return int(other[0]) if other.size else still
