@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.errors import MotionError
+from ambulo.maths import quaternions
 from ambulo.motion.skeleton import Skeleton
 
 # Start and end radius of the flesh that hangs on a role's joint, as fractions of the body's height.
@@ -53,6 +54,8 @@ class Flesh:
         height: metres that the body is tall.
         facing: pairs of joints (left, right) whose span gives the side axis; empty without roles.
         head: index of the head's capsule, -1 where there is none.
+        bare_feet: joints (left, right) of feet that end at the ankle, for want of toes in the skeleton.
+        body: joints that belong to the body: all but those above the hips, such as a root on the ground.
     """
 
     weights: NDArray[np.float64]
@@ -63,6 +66,8 @@ class Flesh:
     height: float
     facing: tuple[tuple[int, int], ...]
     head: int
+    bare_feet: tuple[tuple[int, int], ...]
+    body: NDArray[np.int64]
 
 
 def body_height(skeleton: Skeleton) -> float:
@@ -164,7 +169,13 @@ def _build_flesh(key: _Key) -> Flesh:
         for part in ("upper_leg", "upper_arm")
         if f"left_{part}" in roles and f"right_{part}" in roles
     )
-    return builder.finish(facing, head)
+    bare_feet = tuple(
+        (foot, roles[f"{side}_foot"])
+        for foot, side in enumerate(("left", "right"))
+        if f"{side}_foot" in roles and not skeleton.children(roles[f"{side}_foot"])
+    )
+    body = np.array([joint for joint in range(count) if joint not in above_hips], np.int64)
+    return builder.finish(facing, head, bare_feet, body)
 
 
 def _region(skeleton: Skeleton, joint: int, of_joint: dict[int, str]) -> str | None:
@@ -203,7 +214,7 @@ def _add_tip(builder: _Builder, skeleton: Skeleton, role: str, joint: int) -> No
             if toe is not None:
                 builder.add({joint: 1.05, toe: -0.05}, {joint: 0.6, toe: 0.4}, 0.024, 0.021, role)
         return
-    lengths = {"hand": 0.085, "toe": 0.034, "foot": 0.11}
+    lengths = {"hand": 0.085, "toe": 0.034}
     if part not in lengths:
         return
     start, end = _RADII[part]
@@ -256,7 +267,13 @@ class _Builder:
         self.feet.append((0 if role.startswith("left") else 1) if is_foot else -1)
         return len(self.weights) - 1
 
-    def finish(self, facing: tuple[tuple[int, int], ...], head: int) -> Flesh:
+    def finish(
+        self,
+        facing: tuple[tuple[int, int], ...],
+        head: int,
+        bare_feet: tuple[tuple[int, int], ...],
+        body: NDArray[np.int64],
+    ) -> Flesh:
         count = len(self.weights)
         return Flesh(
             np.array(self.weights, np.float64).reshape(count, 2, self.joint_count),
@@ -267,6 +284,8 @@ class _Builder:
             self.height,
             facing,
             head,
+            bare_feet,
+            body,
         )
 
 
@@ -297,6 +316,7 @@ def pose_capsules(
     skeleton: Skeleton,
     global_positions: ArrayLike,
     *,
+    global_rotations: ArrayLike | None = None,
     contacts: ArrayLike | None = None,
     tint: tuple[float, float, float] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -305,6 +325,7 @@ def pose_capsules(
     Args:
         skeleton: with roles for a body, without for bones of even look.
         global_positions: ``[J, 3]``, metres.
+        global_rotations: ``[J, 4]``; they tell where feet without toes point.
         contacts: ``[2]``, left and right; a foot in contact is drawn red.
         tint: a colour for the whole body instead of left blue, right orange.
 
@@ -322,22 +343,37 @@ def pose_capsules(
     along = along / np.where(length < 1e-9, 1.0, length)
     ends[tips, 0] = ends[tips, 1]
     ends[:, 1] += along * flesh.extents[:, 1:2]
-    colours = flesh.colours.copy() if tint is None else np.tile(np.array(tint, np.float32), (len(flesh.colours), 1))
-    if contacts is not None:
-        down = np.asarray(contacts, bool)
-        for foot in (0, 1):
-            if down[foot]:
-                colours[flesh.feet == foot] = CONTACT
-    capsules = np.concatenate(
-        [ends[:, 0], flesh.radii[:, 0:1], ends[:, 1], flesh.radii[:, 1:2]],
-        axis=1,
-    ).astype(np.float32)
+    forward = figure_forward(skeleton, p)
+    capsules = np.concatenate([ends[:, 0], flesh.radii[:, 0:1], ends[:, 1], flesh.radii[:, 1:2]], axis=1)
+    colours, feet = flesh.colours, flesh.feet
+    for foot, joint in flesh.bare_feet:
+        reach = _foot_reach(skeleton, joint, forward, flesh.height, global_rotations)
+        radii = np.array(_RADII["foot"]) * flesh.height
+        capsules = np.vstack([capsules, [*p[joint], radii[0], *(p[joint] + reach), 0.8 * radii[1]]])
+        colours = np.vstack([colours, np.array((LEFT, RIGHT)[foot], np.float32)])
+        feet = np.append(feet, foot)
     if flesh.head >= 0 and flesh.facing:
         # A nose, so that one sees which way the figure looks.
         middle = 0.4 * ends[flesh.head, 0] + 0.6 * ends[flesh.head, 1]
-        tip = middle + figure_forward(skeleton, p) * 0.058 * flesh.height
+        tip = middle + forward * 0.058 * flesh.height
         radius = 0.014 * flesh.height
-        nose = np.concatenate([middle, [radius], tip, [0.8 * radius]]).astype(np.float32)
-        capsules = np.concatenate([capsules, nose[None]])
-        colours = np.concatenate([colours, colours[flesh.head : flesh.head + 1]])
-    return capsules, colours
+        capsules = np.vstack([capsules, [*middle, radius, *tip, 0.8 * radius]])
+        colours = np.vstack([colours, colours[flesh.head]])
+        feet = np.append(feet, -1)
+    colours = colours.copy() if tint is None else np.tile(np.array(tint, np.float32), (len(colours), 1))
+    if contacts is not None:
+        for foot, down in enumerate(np.asarray(contacts, bool)):
+            if down:
+                colours[feet == foot] = CONTACT
+    return capsules.astype(np.float32), colours.astype(np.float32)
+
+
+def _foot_reach(
+    skeleton: Skeleton, joint: int, forward: NDArray[np.float64], height: float, global_rotations: ArrayLike | None
+) -> NDArray[np.float64]:
+    """From an ankle to the toes: the skeleton's own end where rotations tell how it lies, else ahead and a bit down."""
+    tip = skeleton.end_offsets[joint].astype(np.float64)
+    if global_rotations is not None and np.isfinite(tip).all() and np.any(tip):
+        return np.asarray(quaternions.rotate(np.asarray(global_rotations, np.float64)[joint], tip), np.float64)
+    reach: NDArray[np.float64] = 0.075 * height * forward - np.array([0.0, 0.018 * height, 0.0])
+    return reach

@@ -54,6 +54,7 @@ def frame(
     camera: Camera | None = None,
     size: tuple[int, int] = (640, 360),
     forward: ArrayLike | None = None,
+    global_rotations: ArrayLike | None = None,
     contacts: ArrayLike | None = None,
     trails: Iterable[Trail] = (),
     ground_height: float = 0.0,
@@ -68,6 +69,7 @@ def frame(
         camera: a camera of your own instead of a view.
         size: width and height, pixels.
         forward: ``[3]``, the figure's front for the view; by default where the first figure faces.
+        global_rotations: ``[J, 4]`` or ``[N, J, 4]``; they tell where feet without toes point.
         contacts: ``[2]`` or ``[N, 2]``, left and right; feet in contact are drawn red.
         trails: lines through the scene, for example desired and taken path.
         ground_height: metres.
@@ -85,8 +87,15 @@ def frame(
     if not np.isfinite(figures).all():
         raise MotionError("a pose with positions that are not finite cannot be drawn")
     down = None if contacts is None else np.asarray(contacts, bool).reshape(len(figures), 2)
+    turns = None if global_rotations is None else np.asarray(global_rotations).reshape(*figures.shape[:2], 4)
     parts = [
-        mannequin.pose_capsules(skeleton, pose, contacts=None if down is None else down[i], tint=tint)
+        mannequin.pose_capsules(
+            skeleton,
+            pose,
+            global_rotations=None if turns is None else turns[i],
+            contacts=None if down is None else down[i],
+            tint=tint,
+        )
         for i, pose in enumerate(figures)
     ]
     lines = list(trails)
@@ -127,13 +136,14 @@ def _figure_camera(
     ground_height: float,
 ) -> Camera:
     """A camera that holds all figures, steady in height so that bob and jumps show."""
-    body = mannequin.build_flesh(skeleton).height
+    facing = mannequin.figure_forward(skeleton, figures[0]) if forward is None else np.asarray(forward, np.float64)
+    flesh = mannequin.build_flesh(skeleton)
+    body, figures = flesh.height, figures[:, flesh.body]
     middle = 0.5 * (figures.min(axis=(0, 1)) + figures.max(axis=(0, 1)))
     feet = min(float(figures[..., 1].min()), ground_height + 0.5 * body)
     middle[1] = max(ground_height, feet - 0.25 * body) + 0.50 * body
     span = figures.max(axis=(0, 1)) - figures.min(axis=(0, 1))
     wide = float(np.hypot(span[0], span[2])) + 0.2 * body if len(figures) > 1 else 0.75 * body
-    facing = mannequin.figure_forward(skeleton, figures[0]) if forward is None else np.asarray(forward, np.float64)
     return view_camera(middle, facing, view, height=1.30 * body, aspect=aspect, width=wide)
 
 
@@ -148,6 +158,7 @@ def contact_sheet(
     view: str = "side",
     cell: tuple[int, int] = (160, 240),
     rate: float | None = None,
+    global_rotations: ArrayLike | None = None,
     contacts: ArrayLike | None = None,
     trails: Iterable[Trail] = (),
     follow: bool = True,
@@ -165,6 +176,7 @@ def contact_sheet(
         view: see :func:`frame`.
         cell: width and height of one picture, pixels.
         rate: frames a second; labels show seconds too.
+        global_rotations: ``[T, J, 4]``; they tell where feet without toes point.
         contacts: ``[T, 2]``, left and right; feet in contact are drawn red.
         trails: lines through the scene, shown in every picture.
         follow: each picture is seen from the figure's own side (its facing, averaged over about a second); otherwise
@@ -192,6 +204,7 @@ def contact_sheet(
     sheet = np.full((row_count * (height + 2) - 2, columns * (width + 2) - 2, 3), 255, np.uint8)
     lines = list(trails)
     down = None if contacts is None else np.asarray(contacts, bool)
+    turns = None if global_rotations is None else np.asarray(global_rotations)
     for place, index in enumerate(frames):
         picture = frame(
             skeleton,
@@ -199,6 +212,7 @@ def contact_sheet(
             view=view,
             size=cell,
             forward=facing[index],
+            global_rotations=None if turns is None else turns[index],
             contacts=None if down is None else down[index],
             trails=lines,
             ground_height=ground_height,
