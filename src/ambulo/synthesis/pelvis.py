@@ -1,0 +1,245 @@
+"""The pelvis: rotation, list and tilt from what the feet do; height from the standing leg's knee.
+
+Instead of prescribing a bob, the published knee flexion of the standing leg is prescribed and the height follows from
+the leg's geometry: the pelvis then rises over mid-stance and sinks in double support by itself (the determinants of
+gait), on any path and any ground. In running and in jumps the flight is ballistic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d
+
+from ambulo.maths import quaternions
+from ambulo.synthesis import gait
+from ambulo.synthesis.body import HIP_DROP, HIP_HALF_WIDTH, SHANK, THIGH
+from ambulo.synthesis.curves import ramp, smooth, smooth_noise, soft_step
+from ambulo.synthesis.feet import Feet
+from ambulo.synthesis.footsteps import Footsteps, Step
+from ambulo.synthesis.path import BodyPath
+from ambulo.synthesis.styles import Style
+
+Array = NDArray[np.float64]
+
+_DEGREE = np.pi / 180.0
+_GRAVITY = 9.81
+HIP_JOINTS = np.array([[HIP_HALF_WIDTH, -HIP_DROP, 0.0], [-HIP_HALF_WIDTH, -HIP_DROP, 0.0]])
+
+
+@dataclass(frozen=True)
+class Pelvis:
+    """The pelvis over time, and the body's lean that the trunk shares.
+
+    Attributes:
+        position: ``[T, 3]``, metres.
+        rotation: ``[T, 4]``.
+        yaw, bank, pitch: its angles ``[T]`` against the facing, the vertical (left side up) and the horizon, radians.
+        separation: ``[T]`` how far the left ankle is ahead of the right one, metres, smooth.
+        lean: ``[T, 2]`` how far the body leans to the left and forward, radians.
+        shift: ``[T]`` share of weight on the left (1) or right (-1) foot, smooth.
+        effort: ``[T]`` 0 at rest to 1 in locomotion.
+    """
+
+    position: Array
+    rotation: Array
+    yaw: Array
+    bank: Array
+    pitch: Array
+    separation: Array
+    lean: Array
+    shift: Array
+    effort: Array
+
+
+def leg_reach(flexion: Array | float) -> Array:
+    """Distance from hip joint to ankle at a knee flexion, metres."""
+    return np.sqrt(THIGH**2 + SHANK**2 + 2.0 * THIGH * SHANK * np.cos(flexion))
+
+
+def move_pelvis(
+    path: BodyPath, feet: Feet, footsteps: Footsteps, style: Style, crouch: Array, rng: np.random.Generator
+) -> Pelvis:
+    """The pelvis over the feet.
+
+    Args:
+        path: where the body goes.
+        feet: what carries it.
+        footsteps: for the flights.
+        style: how.
+        crouch: ``[T]`` 0 upright to 1 deep.
+        rng: sway at rest and variation.
+    """
+    rate, frames = path.rate, path.frame_count
+    effort = smooth(ramp(path.speed + 0.25 * np.abs(path.turning), 0.05, 0.9), 0.12, rate)
+    run = smooth(np.nan_to_num(feet.run).max(axis=0), 0.10, rate)
+    left, ahead = _feet_in_facing(path, feet)
+    separation = smooth(ahead[0] - ahead[1], 0.045, rate)
+    total = np.maximum(feet.load.sum(axis=0), 1e-3)
+    shift = smooth((feet.load[0] - feet.load[1]) / np.maximum(total, 0.3), 0.05, rate)
+
+    noise = smooth_noise(rng, frames, rate, 1.1, 4)
+    idle = smooth_noise(rng, frames, rate, 1.6, 2) * (1.0 - effort)[:, None]
+    unsteady = style.unsteady
+    gain = style.pelvis * (1.0 + 0.10 * unsteady * noise[:, 0])
+    local = path.in_facing(path.velocity)
+    sideways = smooth(np.clip(0.14 * local[:, 0] / np.maximum(path.speed, 0.6), -0.14, 0.14), 0.1, rate)
+    yaw = -(0.21 - 0.04 * run) * gain * separation + sideways + 0.012 * unsteady * noise[:, 1] * effort
+    bank = gain * (3.2 + 1.0 * run) * _DEGREE * smooth(shift, 0.03, rate) * (0.25 + 0.75 * effort)
+    bank += style.side * 0.25 * _DEGREE + 1.1 * _DEGREE * idle[:, 0]
+    lean = _lean(path, style, crouch, effort, run)
+    sway = _sway(path, feet, left, style, effort, run) + 0.016 * idle[:, 0] * max(1.0, 0.4 * unsteady)
+    sway += 0.006 * unsteady * noise[:, 2] * effort
+    surge = 0.008 * idle[:, 1] + 0.004 * unsteady * noise[:, 3] * effort - 0.03 * np.sin(lean[:, 1])
+    pitch = 0.35 * lean[:, 1] + 3.0 * _DEGREE * run + 6.0 * _DEGREE * crouch
+    bank -= 0.35 * lean[:, 0]
+    rotation = _rotation(path.facing + yaw, pitch, bank)
+
+    sine, cosine = np.sin(path.facing), np.cos(path.facing)
+    position = np.zeros((frames, 3))
+    # The path is the chest's: under a lean the pelvis stays behind and outside.
+    sway = sway - 0.26 * np.sin(lean[:, 0])
+    surge = surge - 0.20 * np.sin(lean[:, 1] - style.lean * _DEGREE)
+    position[:, 0] = path.position[:, 0] + sway * cosine + surge * sine
+    position[:, 2] = path.position[:, 1] - sway * sine + surge * cosine
+    position[:, 1] = _height(path, feet, footsteps, style, crouch, position, rotation, run)
+    return Pelvis(position, rotation, yaw, bank, pitch, separation, lean, shift, effort)
+
+
+def _rotation(yaw: Array, pitch: Array, bank: Array) -> Array:
+    zero = np.zeros_like(yaw)
+    about_x = np.stack([np.sin(0.5 * pitch), zero, zero, np.cos(0.5 * pitch)], axis=-1)
+    about_z = np.stack([zero, zero, np.sin(0.5 * bank), np.cos(0.5 * bank)], axis=-1)
+    return quaternions.multiply(quaternions.from_yaw(yaw), quaternions.multiply(about_x, about_z))
+
+
+def _feet_in_facing(path: BodyPath, feet: Feet) -> tuple[Array, Array]:
+    """Ankles seen from the body's path: to the left ``[2, T]`` and ahead ``[2, T]``."""
+    offset = feet.ankle[:, :, [0, 2]] - path.position
+    parts = [path.in_facing(offset[foot]) for foot in (0, 1)]
+    return np.stack([part[:, 0] for part in parts]), np.stack([part[:, 1] for part in parts])
+
+
+def _lean(path: BodyPath, style: Style, crouch: Array, effort: Array, run: Array) -> Array:
+    """How the body leans: against its acceleration, and forward as it gets faster."""
+    felt = smooth(path.in_facing(path.acceleration), 0.05, path.rate)
+    forward = path.in_facing(path.velocity)[:, 1]
+    left = 0.50 * np.arctan(felt[:, 0] / _GRAVITY)
+    ahead = 0.40 * np.arctan(felt[:, 1] / _GRAVITY) + (0.8 * forward + 2.0 * run) * _DEGREE
+    ahead = ahead + style.lean * _DEGREE + 16.0 * _DEGREE * crouch
+    return np.stack([np.clip(left, -0.30, 0.30), np.clip(ahead, -0.25, 0.75)], axis=-1)
+
+
+def _sway(path: BodyPath, feet: Feet, left: Array, style: Style, effort: Array, run: Array) -> Array:
+    """Lateral shift of the pelvis towards the foot that carries it: about 2 cm to each side in free walking."""
+    weight = feet.load / np.maximum(feet.load.sum(axis=0), 0.3)
+    centre = np.clip((weight * left).sum(axis=0), -0.2, 0.2)
+    share = (0.42 - 0.12 * run) * (0.5 + 0.5 * effort) * (0.6 + 0.4 * style.pelvis)
+    limp = -0.02 * style.limp * effort
+    return smooth(share * centre, 0.07, path.rate) + limp
+
+
+def _height(
+    path: BodyPath,
+    feet: Feet,
+    footsteps: Footsteps,
+    style: Style,
+    crouch: Array,
+    position: Array,
+    rotation: Array,
+    run: Array,
+) -> Array:
+    rate, frames = path.rate, path.frame_count
+    hips = np.stack([quaternions.rotate(rotation, joint) for joint in HIP_JOINTS])
+    ground = position[None, :, [0, 2]] + hips[:, :, [0, 2]]
+    apart = np.linalg.norm(ground - feet.ankle[:, :, [0, 2]], axis=-1)
+
+    def height(reach: Array) -> Array:
+        """Pelvis height at which each leg spans ``reach``."""
+        span = np.sqrt(np.maximum(reach**2 - apart**2, 0.15**2))
+        return feet.ankle[:, :, 1] + span - hips[:, :, 1]
+
+    bend = (style.knee + 62.0 * crouch) * _DEGREE
+    progress = np.nan_to_num(feet.progress, nan=0.5)
+    flexion = np.clip(gait.stance_knee_walk(progress, feet.speed) + bend, 3.0 * _DEGREE, None)
+    if style.limp:
+        flexion[0] = np.clip(0.55 * flexion[0], 3.0 * _DEGREE, None)
+    flexion += 2.5 * (style.bounce - 1.0) * _DEGREE * np.cos(2.0 * np.pi * progress) * (feet.speed > 0.1)
+    walk = _weighted(height(leg_reach(flexion)), feet, rate)
+    running = gait.stance_knee_run(np.full_like(progress, 0.5)) + 0.6 * bend
+    base = _weighted(height(leg_reach(running)), feet, rate)
+    result = (1.0 - run) * walk + run * (smooth(base, 0.12, rate) + _bounce(footsteps.ordered(), frames, rate))
+    result = smooth(result, 0.022, rate)
+    for flight in footsteps.flights:
+        result = _leap(result, flight.start, flight.stop, flight.standing, rate)
+    # No standing leg is stretched beyond a slight bend of the knee; the pelvis gives way smoothly and in time.
+    limit = np.where(feet.down, height(leg_reach(6.0 * _DEGREE)), np.inf)
+    for softness in (0.07, 0.045, 0.02):
+        excess = np.maximum(result - limit.min(axis=0), 0.0)
+        width = 2 * int(1.5 * softness * rate) + 1
+        result = result - smooth(maximum_filter1d(excess, width), 0.6 * softness, rate)
+    return result
+
+
+def _weighted(heights: Array, feet: Feet, rate: float) -> Array:
+    """Heights of both legs, weighted by load; flights are bridged."""
+    frames = heights.shape[1]
+    load = feet.load * feet.down
+    total = load.sum(axis=0)
+    known = total > 1e-3
+    mixed = (heights * load).sum(axis=0) / np.maximum(total, 1e-3)
+    at = np.arange(frames)
+    return np.interp(at, at[known], mixed[known]) if known.any() else mixed
+
+
+def _bounce(steps: list[Step], frames: int, rate: float) -> Array:
+    """Vertical motion of a runner about the mid-stance height: a parabola in flight, half a sine in stance."""
+    time = np.arange(frames) / rate
+    result = np.zeros(frames)
+    for step, following in zip(steps, steps[1:], strict=False):
+        if step.run < 0.05 or not np.isfinite(step.lift) or following.leap:
+            continue
+        contact = step.lift - step.land
+        flight = max(following.land - step.lift, 0.0)
+        rise = 0.5 * _GRAVITY * flight
+        depth = rise * contact / np.pi
+        a, m, b = np.searchsorted(time, [step.land, step.lift, following.land])
+        x = (time[a : min(m, b)] - step.land) / contact
+        result[a : min(m, b)] = depth * (1.0 - np.sin(np.pi * x))
+        t = time[m:b] - step.lift
+        result[m:b] = depth + rise * t - 0.5 * _GRAVITY * t * t
+    return result
+
+
+def _leap(height: Array, start: float, stop: float, standing: bool, rate: float) -> Array:
+    """A jump's height: sink, ballistic flight, and give on landing."""
+    result = height.copy()
+    time = np.arange(len(height)) / rate
+    flight = stop - start
+    speed = 0.5 * _GRAVITY * flight
+    a, b = np.searchsorted(time, [start, stop])
+    if b >= len(height) or a < 2:
+        return result
+    if standing:
+        sink = np.where(time < start, -0.26 * soft_step((time - start + 0.62) / 0.40), 0.0)
+        drive = soft_step((time - start + 0.22) / 0.22)
+        top_start = float(height[a]) + 0.035
+        before = height + sink * (1.0 - drive) + 0.035 * drive
+        result[:a] = before[:a]
+        give = 0.24
+    else:
+        top_start = float(height[a]) + 0.02
+        result[:a] += 0.02 * soft_step((time[:a] - start + 0.15) / 0.15)
+        give = 0.08
+    t = time[a:b] - start
+    top_stop = float(height[b]) + 0.01
+    straight = top_start + (top_stop - top_start) * t / flight
+    result[a:b] = straight + speed * t - 0.5 * _GRAVITY * t * t
+    # Landing: a damped dip that starts with the speed of the fall.
+    after = time[b:] - stop
+    stiff = speed / give * np.e**-1.0
+    tail = 1.0 + after * 0.0
+    result[b:] = height[b:] + 0.01 * np.exp(-after / 0.1) * tail - speed * after * np.exp(-after * stiff)
+    return result
