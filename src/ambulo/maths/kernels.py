@@ -26,6 +26,14 @@ def kernel(function: Function) -> Function:
     return cast(Function, numba.njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")(function))
 
 
+def strict_kernel(function: Function) -> Function:
+    """Like :func:`kernel`, but with every floating-point operation done as written, in that order.
+
+    For results that must come out the same, bit for bit, wherever the function is inlined.
+    """
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
 @kernel
 def quat_multiply(a: Quaternion, b: Quaternion) -> Quaternion:
     """Hamilton product ``a b``."""

@@ -1,0 +1,173 @@
+"""Search of boxes over runs of consecutive frames: the classic scheme of motion matching."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ambulo.matching.cost_kernels import begin, exact_cost, first_wrong
+from ambulo.maths.kernels import kernel
+
+SMALL = 16
+LARGE = 64
+_ROUND = 2.0**-24
+_SUM_ERROR = 1.0 + 256.0 * _ROUND
+
+
+@kernel
+def fill_bounds(rows: Any, size: int, low: Any, high: Any) -> None:
+    """Bounds ``[boxes, D]`` of every ``size`` rows ``[n, D]``."""
+    for box in range(low.shape[0]):
+        for d in range(rows.shape[1]):
+            least, most = rows[box * size, d], rows[box * size, d]
+            for row in range(box * size + 1, min((box + 1) * size, rows.shape[0])):
+                least, most = min(least, rows[row, d]), max(most, rows[row, d])
+            low[box, d], high[box, d] = least, most
+
+
+@kernel
+def _box_distance(query: Any, ratios: Any, low: Any, high: Any, box: int, limit: Any) -> Any:
+    """Squared distance to a box, at least as far as it takes to exceed the limit."""
+    total = np.float32(0.0)
+    for d in range(query.shape[0]):
+        outside = query[d] - min(max(query[d], ratios[d] * low[box, d]), ratios[d] * high[box, d])
+        total += outside * outside
+        if total > limit:
+            break
+    return total
+
+
+@kernel
+def search_boxes(
+    queries: Any,
+    currents: Any,
+    bias: float,
+    surround: int,
+    raw: Any,
+    coefficients: Any,
+    allowed: Any,
+    clip_starts: Any,
+    clip_stops: Any,
+    mean: Any,
+    ratios: Any,
+    reach: float,
+    rows: Any,
+    row_frames: Any,
+    small_low: Any,
+    small_high: Any,
+    large_low: Any,
+    large_high: Any,
+    frames: Any,
+    costs: Any,
+    tests: Any,
+) -> Any:
+    """Exact nearest candidate of each query; see :func:`ambulo.matching.tree_kernels.search_tree` for what is shared.
+
+    Args:
+        queries, currents, bias, surround, raw, coefficients, allowed, clip_starts, clip_stops, mean: as there.
+        ratios: float32 ``[D]``, this search's weights over those of ``rows``.
+        reach: greatest length of a row times the ratios.
+        rows: float32 ``[n, D]``, normalised features of the candidates.
+        row_frames: int32 ``[n]``.
+        small_low, small_high: float32 ``[boxes, D]`` of 16 rows each; large_low, large_high: of 64.
+        frames, costs, tests: as there; boxes and rows tested are counted.
+    """
+    wrong = first_wrong(queries, currents, raw.shape[0])
+    if wrong >= 0:
+        return wrong
+    count, dimensions = rows.shape
+    query = np.empty(dimensions, np.float32)
+    box_tests, row_tests = 0, 0
+    for n in range(queries.shape[0]):
+        current = currents[n]
+        cost, best, skip_start, skip_stop = begin(
+            raw, queries[n], coefficients, current, allowed, clip_starts, clip_stops, bias, surround
+        )
+        costs[1, n] = cost
+        best_frame = current if best < np.inf else -1
+        best_cost = cost
+        challenged = False
+        square = 0.0
+        for d in range(dimensions):
+            value = (np.float64(queries[n, d]) - mean[d]) * coefficients[d]
+            query[d] = value
+            square += value * value
+        # Normalised values are rounded once more than the tree's coordinates: twice its margin.
+        margin = 2.0 * _ROUND * (reach + math.sqrt(square))
+        root = math.sqrt(max(best, 0.0)) + margin
+        limit = np.float32(root * root * _SUM_ERROR + 1e-37)
+        large_count = large_low.shape[0] if best >= 0.0 else 0
+        for large in range(large_count):
+            box_tests += 1
+            if _box_distance(query, ratios, large_low, large_high, large, limit) > limit:
+                continue
+            first = large * (LARGE // SMALL)
+            for small in range(first, min(first + LARGE // SMALL, small_low.shape[0])):
+                box_tests += 1
+                if _box_distance(query, ratios, small_low, small_high, small, limit) > limit:
+                    continue
+                for row in range(small * SMALL, min((small + 1) * SMALL, count)):
+                    row_tests += 1
+                    total = np.float32(0.0)
+                    for d in range(dimensions):
+                        difference = query[d] - ratios[d] * rows[row, d]
+                        total += difference * difference
+                        if total > limit:
+                            break
+                    if total > limit:
+                        continue
+                    frame = np.int64(row_frames[row])
+                    if skip_start <= frame < skip_stop:
+                        continue
+                    value = exact_cost(raw, frame, queries[n], coefficients)
+                    if value < best or (value == best and challenged and frame < best_frame):
+                        best, best_cost, best_frame, challenged = value, value, frame, True
+                        root = math.sqrt(best) + margin
+                        limit = np.float32(root * root * _SUM_ERROR + 1e-37)
+        frames[n] = best_frame
+        costs[0, n] = best_cost
+    tests[0] += box_tests
+    tests[1] += row_tests
+    return -1
+
+
+@kernel
+def search_scan(
+    queries: Any,
+    currents: Any,
+    bias: float,
+    surround: int,
+    raw: Any,
+    coefficients: Any,
+    allowed: Any,
+    clip_starts: Any,
+    clip_stops: Any,
+    candidates: Any,
+    frames: Any,
+    costs: Any,
+    tests: Any,
+) -> Any:
+    """Exact nearest candidate of each query by comparing every one of ``candidates``, int32 ``[n]``, ascending."""
+    wrong = first_wrong(queries, currents, raw.shape[0])
+    if wrong >= 0:
+        return wrong
+    for n in range(queries.shape[0]):
+        cost, best, skip_start, skip_stop = begin(
+            raw, queries[n], coefficients, currents[n], allowed, clip_starts, clip_stops, bias, surround
+        )
+        costs[1, n] = cost
+        best_frame = currents[n] if best < np.inf else -1
+        best_cost = cost
+        for place in range(candidates.shape[0]):
+            frame = np.int64(candidates[place])
+            if skip_start <= frame < skip_stop:
+                continue
+            value = exact_cost(raw, frame, queries[n], coefficients)
+            if value < best:
+                best, best_cost, best_frame = value, value, frame
+        tests[1] += candidates.shape[0]
+        frames[n] = best_frame
+        costs[0, n] = best_cost
+    return -1

@@ -1,0 +1,163 @@
+"""Which search method an index uses, chosen by counting the work that each does on typical queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.errors import DatabaseError, QueryError, nearest_names
+from ambulo.matching.features import FeatureSet
+from ambulo.matching.search_boxes import SearchBoxes
+from ambulo.matching.search_tree import SearchTree
+
+Array = NDArray[Any]
+
+# name -> what it is, for messages and documentation.
+KINDS: Mapping[str, str] = {
+    "tree": "8-wide box tree, leaves of frames near in feature space",
+    "tree_temporal": "8-wide box tree, leaves of consecutive frames",
+    "boxes": "two levels of boxes over 16 and 64 consecutive frames",
+    "scan": "every frame, one after the other",
+}
+# Up to here a scan is as fast as anything, and needs nothing built.
+_SCAN_FRAMES = 64
+# Methods are compared on whole clips of about so many frames, with so many queries.
+_SAMPLE_FRAMES = 200_000
+_SAMPLE_QUERIES = 256
+
+
+class Method(Protocol):
+    """A search structure over some frames. All kernels share their first nine and last three arguments."""
+
+    @property
+    def kind(self) -> str: ...
+    def kernel(self) -> Any: ...
+    def arguments(self, weights: ArrayLike | None) -> tuple[Any, ...]: ...
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class SearchScan:
+    """No structure: compares every one of ``frames``, int32 ``[n]``."""
+
+    frames: NDArray[np.int32]
+    kind: ClassVar[str] = "scan"
+
+    def kernel(self) -> Any:
+        """The compiled search."""
+        from ambulo.matching.boxes_kernels import search_scan
+
+        return search_scan
+
+    def arguments(self, weights: ArrayLike | None) -> tuple[Any, ...]:
+        """What the kernel needs."""
+        return (self.frames,)
+
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Nothing: the frames are stored with the index."""
+        return {}, {}
+
+
+def build_method(
+    kind: str, feature_set: FeatureSet, frames: NDArray[np.int32], clip_starts: NDArray[np.int64]
+) -> Method:
+    """Build a method of a kind over some frames, int32 ``[n]``, ascending, all finite.
+
+    Raises:
+        QueryError: an unknown kind.
+    """
+    if kind == "tree":
+        return SearchTree.build(feature_set, frames, clip_starts)
+    if kind == "tree_temporal":
+        return SearchTree.build(feature_set, frames, clip_starts, leaves="temporal")
+    if kind == "boxes":
+        return SearchBoxes.build(feature_set, frames)
+    if kind == "scan":
+        return SearchScan(frames)
+    raise QueryError(f"no search method {kind!r}; {nearest_names(kind, KINDS)}", key="kind")
+
+
+def method_from_arrays(
+    kind: str,
+    feature_set: FeatureSet,
+    frames: NDArray[np.int32],
+    arrays: Mapping[str, Array],
+    rest: Mapping[str, Any],
+) -> Method:
+    """Inverse of a method's ``to_arrays``."""
+    if kind in ("tree", "tree_temporal"):
+        return SearchTree.from_arrays(feature_set, arrays, rest)
+    if kind == "boxes":
+        return SearchBoxes.from_arrays(feature_set, arrays, rest)
+    if kind == "scan":
+        return SearchScan(frames)
+    raise DatabaseError(f"the index was made by an unknown search method {kind!r}", remedy="build the database again")
+
+
+def choose_method(
+    feature_set: FeatureSet,
+    frames: NDArray[np.int32],
+    clip_starts: NDArray[np.int64],
+    clip_stops: NDArray[np.int64],
+) -> str:
+    """The kind that does the least work on queries made from the data itself.
+
+    Work is counted, not timed (boxes and frames tested, each at a typical price), so that the same features give the
+    same index, whatever else the machine is doing.
+    """
+    if frames.shape[0] <= _SCAN_FRAMES:
+        return "scan"
+    sample = frames[: int(np.searchsorted(frames, _sample_end(frames, clip_stops)))]
+    queries, currents = typical_queries(feature_set, sample, _SAMPLE_QUERIES)
+    allowed = np.zeros(feature_set.frame_count, np.uint8)
+    allowed[sample] = 1
+    found = np.empty(queries.shape[0], np.int64)
+    costs = np.empty((2, queries.shape[0]), np.float32)
+    work: dict[str, float] = {}
+    for kind in ("tree", "tree_temporal", "boxes"):
+        method = build_method(kind, feature_set, sample, clip_starts)
+        tests = np.zeros(2, np.int64)
+        method.kernel()(
+            queries, currents, 0.0, 20, feature_set.raw, feature_set.coefficients(), allowed, clip_starts, clip_stops,
+            *method.arguments(None), found, costs, tests,
+        )  # fmt: skip
+        box_price, frame_price = _prices(method)
+        work[kind] = box_price * int(tests[0]) + frame_price * int(tests[1])
+    return min(work, key=lambda kind: work[kind])
+
+
+def typical_queries(
+    feature_set: FeatureSet, frames: NDArray[np.int32], count: int, seed: int = 0
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Queries as a controller asks them: the pose of one frame, the trajectory of another.
+
+    Returns:
+        float32 ``[count, D]``, raw, and int64 ``[count]``, the frames whose pose they have.
+    """
+    random = np.random.default_rng(seed)
+    playing = frames[random.integers(frames.shape[0], size=count)].astype(np.int64)
+    wished = frames[random.integers(frames.shape[0], size=count)]
+    queries = feature_set.raw[playing].copy()
+    for group in feature_set.schema.groups:
+        if group.joint < 0:
+            queries[:, group.start : group.stop] = feature_set.raw[wished, group.start : group.stop]
+    return queries, playing
+
+
+def _sample_end(frames: NDArray[np.int32], clip_stops: NDArray[np.int64]) -> int:
+    """End of the clip in which the sample of frames is full."""
+    if frames.shape[0] <= _SAMPLE_FRAMES:
+        return int(clip_stops[-1])
+    last = int(frames[_SAMPLE_FRAMES])
+    return int(clip_stops[int(np.searchsorted(clip_stops, last, side="right"))])
+
+
+def _prices(method: Method) -> tuple[float, float]:
+    """Nanoseconds, on a present-day machine, of one box test (of a whole node) and one leaf (or frame) test."""
+    if isinstance(method, SearchTree):
+        return 30.0 + 1.5 * method.box_dimensions, 45.0
+    return 9.0, 9.0

@@ -1,0 +1,88 @@
+"""Boxes over runs of 16 and 64 consecutive frames, as in D. Holden's public motion-matching code (peers.md C3).
+
+Here as the yardstick: what the same search costs without our tree, in the same language. It wins on nothing that we
+have measured, but an index may be built with it, and it is exact like the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.matching.features import FeatureSet
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchBoxes:
+    """Two levels of boxes over the candidates in the order of time.
+
+    Attributes:
+        feature_set: whose frames.
+        reach: greatest length of a row.
+        rows: float32 ``[n, D]``, normalised (not weighted) features of the candidates.
+        row_frames: int32 ``[n]``.
+        small_low, small_high: float32 ``[n / 16, D]``.
+        large_low, large_high: float32 ``[n / 64, D]``.
+    """
+
+    feature_set: FeatureSet
+    reach: float
+    rows: NDArray[np.float32]
+    row_frames: NDArray[np.int32]
+    small_low: NDArray[np.float32]
+    small_high: NDArray[np.float32]
+    large_low: NDArray[np.float32]
+    large_high: NDArray[np.float32]
+
+    ARRAYS: ClassVar[tuple[str, ...]] = (
+        "rows", "row_frames", "small_low", "small_high", "large_low", "large_high",
+    )  # fmt: skip
+    kind: ClassVar[str] = "boxes"
+
+    @classmethod
+    def build(cls, feature_set: FeatureSet, frames: NDArray[np.int32]) -> SearchBoxes:
+        """Build over some frames, int32 ``[n]``, ascending, all finite."""
+        from ambulo.matching.boxes_kernels import LARGE, SMALL, fill_bounds
+
+        unit = feature_set.coefficients(np.ones(len(feature_set.schema.groups)))
+        rows = ((feature_set.raw[frames] - feature_set.mean.astype(np.float64)) * unit).astype(np.float32)
+        bounds = []
+        for size in (SMALL, LARGE):
+            boxes = -(-rows.shape[0] // size)
+            low, high = np.empty((boxes, rows.shape[1]), np.float32), np.empty((boxes, rows.shape[1]), np.float32)
+            fill_bounds(rows, size, low, high)
+            bounds += [low, high]
+        reach = float(np.sqrt(np.einsum("nd,nd->n", rows, rows, dtype=np.float64).max(initial=0.0)))
+        return cls(feature_set, reach, rows, frames, *bounds)
+
+    def kernel(self) -> Any:
+        """The compiled search."""
+        from ambulo.matching.boxes_kernels import search_boxes
+
+        return search_boxes
+
+    def arguments(self, weights: ArrayLike | None) -> tuple[Any, ...]:
+        """What the kernel needs from these boxes for some group weights."""
+        schema = self.feature_set.schema
+        ratios = schema.checked_weights(weights)[schema.group_of_dimension]
+        return (
+            self.feature_set.mean.astype(np.float64),
+            ratios,
+            self.reach * float(ratios.max(initial=0.0)),
+            *(getattr(self, name) for name in self.ARRAYS),
+        )
+
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Arrays to store, and the JSON-ready rest."""
+        return {name: getattr(self, name) for name in self.ARRAYS}, {"reach": self.reach}
+
+    @classmethod
+    def from_arrays(cls, feature_set: FeatureSet, arrays: Mapping[str, Array], rest: Mapping[str, Any]) -> SearchBoxes:
+        """Inverse of :meth:`to_arrays`."""
+        return cls(feature_set, float(rest["reach"]), **{name: arrays[name] for name in cls.ARRAYS})

@@ -1,0 +1,240 @@
+"""The 8-wide tree of boxes over rotated features: the fastest exact search that we know for motion.
+
+Features of motion have a low intrinsic dimension: rotated to principal axes, the first dozen hold nearly all of the
+variance, so a box needs only those for a good lower bound and a frame is discarded after a few products. A node holds
+eight child boxes side by side, one vector instruction a face; a leaf holds sixteen frames, near each other in feature
+space (*spatial*) or in time (*temporal*).
+
+The axes are those of each feature group by itself. A weight then scales whole axes, so that the one tree serves any
+weights exactly; measured on motion, axes of all groups together are no faster (three positions and three directions
+of one trajectory are what depends on each other most).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.errors import QueryError
+from ambulo.matching.features import FeatureSet
+
+Array = NDArray[Any]
+
+# Frames that the axes are found from: any orthonormal axes are exact, these only need to be good.
+_SAMPLE = 65536
+# The number of box dimensions is the smallest that holds this share of the variance.
+_VARIANCE = 0.97
+
+
+LEAVES = ("spatial", "temporal")
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTree:
+    """A built tree over some frames.
+
+    Attributes:
+        feature_set: whose frames.
+        leaves: ``spatial`` or ``temporal``.
+        reach: greatest length of a frame's coordinates.
+        axes: float64 ``[D, P]``, raw minus mean to the tree's coordinates, P being D rounded up to a multiple of 4.
+        axis_groups: int64 ``[P]``, the feature group of each axis; -1 for padding.
+        boxes: float32 ``[nodes, B, 2, 8]``, lower and upper faces of eight children.
+        children: int32 ``[nodes, 8]``.
+        tiles: float32 ``[leaves, P, 16]``.
+        tile_frames: int32 ``[leaves, 16]``, -1 for none.
+    """
+
+    feature_set: FeatureSet
+    leaves: str
+    reach: float
+    axes: NDArray[np.float64]
+    axis_groups: NDArray[np.int64]
+    boxes: NDArray[np.float32]
+    children: NDArray[np.int32]
+    tiles: NDArray[np.float32]
+    tile_frames: NDArray[np.int32]
+
+    ARRAYS: ClassVar[tuple[str, ...]] = ("axes", "axis_groups", "boxes", "children", "tiles", "tile_frames")
+
+    @classmethod
+    def build(
+        cls,
+        feature_set: FeatureSet,
+        frames: NDArray[np.int32],
+        clip_starts: NDArray[np.int64],
+        *,
+        leaves: str = "spatial",
+        box_dimensions: int = 0,
+    ) -> SearchTree:
+        """Build over some frames.
+
+        Args:
+            feature_set: the features.
+            frames: int32 ``[n]``, ascending; all their features are finite.
+            clip_starts: int64 ``[C]``; a temporal leaf never crosses one.
+            leaves: ``spatial`` or ``temporal``.
+            box_dimensions: coordinates that boxes bound, rounded up to a multiple of 4; 0 chooses by variance.
+        """
+        from ambulo.matching import tree_build_kernels as kernels
+        from ambulo.matching.lanes_kernels import CHUNK, LANES, LEAF
+        from ambulo.matching.tree_kernels import LONGEST
+
+        if leaves not in LEAVES:
+            raise QueryError(f"leaves are {' or '.join(LEAVES)}, not {leaves!r}", key="leaves")
+        axes, axis_groups, variance = group_axes(feature_set, frames)
+        padded = -(-axes.shape[1] // CHUNK) * CHUNK
+        extra = padded - axes.shape[1]
+        axes = np.ascontiguousarray(np.pad(axes, ((0, 0), (0, extra))))
+        axis_groups = np.pad(axis_groups, (0, extra), constant_values=-1)
+        box_dimensions = min(-(-(box_dimensions or _enough(variance)) // CHUNK) * CHUNK, padded)
+
+        count = frames.shape[0]
+        rows = np.empty((count, padded), np.float32)
+        mean = feature_set.mean.astype(np.float64)
+        reach = float(kernels.rotate_rows(feature_set.raw, frames, mean, axes, rows)) if count else 0.0
+        if leaves == "temporal":
+            item_starts, capacity = _runs(frames, clip_starts, LEAF), 1
+            items = _run_means(rows, item_starts)
+        else:
+            item_starts, capacity, items = np.arange(count + 1, dtype=np.int64), LEAF, rows
+        item_count = item_starts.shape[0] - 1
+        most = item_count // capacity + 8
+        most += most // 4 + 64
+        order = np.arange(item_count, dtype=np.int32)
+        children = np.empty(most * LANES, np.int32)
+        leaf_starts = np.zeros(most + 1, np.int64)
+        node_count, leaf_count = 0, 0
+        if item_count and reach < LONGEST:
+            node_count, leaf_count = kernels.build_nodes(items, order, capacity, box_dimensions, children, leaf_starts)
+        elif item_count:
+            # No nodes: the kernel then compares every frame.
+            leaf_count = -(-item_count // capacity)
+            leaf_starts[: leaf_count + 1] = np.minimum(np.arange(leaf_count + 1) * capacity, item_count)
+        tiles = np.empty((leaf_count, padded, LEAF), np.float32)
+        tile_frames = np.empty((leaf_count, LEAF), np.int32)
+        boxes = np.empty((node_count, box_dimensions, 2, LANES), np.float32)
+        children = children[: node_count * LANES].reshape(node_count, LANES).copy()
+        kernels.fill_leaves(rows, frames, order, item_starts, leaf_starts, leaf_count, tiles, tile_frames)
+        kernels.fill_boxes(children.reshape(-1), node_count, tiles, tile_frames, boxes)
+        return cls(feature_set, leaves, reach, axes, axis_groups, boxes, children, tiles, tile_frames)
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return int(self.boxes.shape[0])
+
+    @property
+    def leaf_count(self) -> int:
+        """Number of leaves."""
+        return int(self.tiles.shape[0])
+
+    @property
+    def kind(self) -> str:
+        """``tree`` or ``tree_temporal``."""
+        return "tree" if self.leaves == "spatial" else "tree_temporal"
+
+    @property
+    def box_dimensions(self) -> int:
+        """Coordinates that boxes bound."""
+        return int(self.boxes.shape[1])
+
+    def kernel(self) -> Any:
+        """The compiled search."""
+        from ambulo.matching.tree_kernels import search_tree
+
+        return search_tree
+
+    def arguments(self, weights: ArrayLike | None) -> tuple[Any, ...]:
+        """What the kernel needs from this tree for some group weights."""
+        from ambulo.matching.lanes_kernels import CHUNK
+
+        values = self.feature_set.schema.checked_weights(weights).astype(np.float64)
+        ratios = np.ones(self.axes.shape[1], np.float32)
+        inside = self.axis_groups >= 0
+        ratios[inside] = (values / _built_weights(self.feature_set))[self.axis_groups[inside]]
+        return (
+            self.feature_set.mean.astype(np.float64),
+            self.axes,
+            ratios,
+            self.reach * float(ratios.max(initial=0.0)),
+            self.boxes.shape[1] // CHUNK,
+            self.boxes.reshape(-1),
+            self.children.reshape(-1),
+            self.tiles.reshape(-1),
+            self.tile_frames.reshape(-1),
+        )
+
+    def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Arrays to store, and the JSON-ready rest."""
+        return {name: getattr(self, name) for name in self.ARRAYS}, {"leaves": self.leaves, "reach": self.reach}
+
+    @classmethod
+    def from_arrays(cls, feature_set: FeatureSet, arrays: Mapping[str, Array], rest: Mapping[str, Any]) -> SearchTree:
+        """Inverse of :meth:`to_arrays`; the arrays may be memory-mapped."""
+        own = {name: arrays[name] for name in cls.ARRAYS}
+        return cls(feature_set=feature_set, leaves=rest["leaves"], reach=float(rest["reach"]), **own)
+
+
+def group_axes(
+    feature_set: FeatureSet, frames: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Orthonormal axes of the weighted features, each within one feature group, greatest variance first.
+
+    Returns:
+        float64 ``[D, D]`` that takes raw minus mean to coordinates, int64 ``[D]``, the group of each axis, and float64
+        ``[D]``, the variance along each.
+    """
+    sample = frames[:: max(-(-frames.shape[0] // _SAMPLE), 1)]
+    schema = feature_set.schema
+    coefficients = feature_set.coefficients(_built_weights(feature_set))
+    rows = (feature_set.raw[sample].astype(np.float64) - feature_set.mean) * coefficients
+    dimension_count = schema.dimension_count
+    vectors, variance = np.eye(dimension_count), np.zeros(dimension_count)
+    for group in schema.groups:
+        inside = slice(group.start, group.stop)
+        # einsum adds in one fixed order; a threaded product would not, and the same inputs must give the same bytes.
+        covariance = np.einsum("ni,nj->ij", rows[:, inside], rows[:, inside], optimize=False) / max(sample.shape[0], 1)
+        if np.isfinite(covariance).all():
+            variance[inside], vectors[inside, inside] = np.linalg.eigh(covariance)
+    # An eigenvector's sign is arbitrary; the greatest component is made positive.
+    vectors *= np.where(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(dimension_count)] < 0.0, -1.0, 1.0)
+    order = np.argsort(-variance, kind="stable")
+    return coefficients[:, None] * vectors[:, order], schema.group_of_dimension[order], np.maximum(variance[order], 0.0)
+
+
+def _built_weights(feature_set: FeatureSet) -> NDArray[np.float64]:
+    """The weights that coordinates have: the schema's, but 1 for 0, so that any weight is a multiple of them."""
+    weights = feature_set.schema.weights.astype(np.float64)
+    return np.where(weights > 0.0, weights, 1.0)
+
+
+def _enough(variance: NDArray[np.float64]) -> int:
+    total = variance.sum()
+    if not total > 0.0:
+        return 1
+    return int(np.searchsorted(np.cumsum(variance) / total, _VARIANCE) + 1)
+
+
+def _runs(frames: NDArray[np.int32], clip_starts: NDArray[np.int64], longest: int) -> NDArray[np.int64]:
+    """Where runs of consecutive frames start in ``frames``, at most so long, within one clip; and the end."""
+    count = frames.shape[0]
+    if count == 0:
+        return np.zeros(1, np.int64)
+    breaks = np.ones(count, bool)
+    clip = np.searchsorted(clip_starts, frames, side="right")
+    breaks[1:] = (np.diff(frames) != 1) | (np.diff(clip) != 0)
+    run_starts = np.nonzero(breaks)[0]
+    position = np.arange(count) - np.repeat(run_starts, np.diff(np.append(run_starts, count)))
+    return np.append(np.nonzero(position % longest == 0)[0], count).astype(np.int64)
+
+
+def _run_means(rows: NDArray[np.float32], starts: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Mean of each run of rows."""
+    if rows.shape[0] == 0:
+        return rows
+    return np.asarray(np.add.reduceat(rows, starts[:-1], axis=0) / np.diff(starts)[:, None], np.float32)
