@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,10 +118,15 @@ class FrameSets:
             excluded=excluded,
             allowed=allowed,
             run_stops=run_stops,
-            mask=None if allowed.all() else self.index.mask(candidates),
+            mask=None if allowed.all() else self._mask(allowed, candidates),
             candidate_count=int(np.count_nonzero(candidates)),
             filtered=filtered,
         )
+
+    def _mask(self, allowed: NDArray[np.bool_], candidates: NDArray[np.bool_]) -> Any:
+        """Jump to candidates only, but let what is allowed go on."""
+        mask = self.index.mask(candidates)
+        return replace(mask, allowed=self.index.whole.allowed * allowed)
 
     def _run_stops(self, allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
         """For each frame, where the stretch of allowed frames of its clip ends."""

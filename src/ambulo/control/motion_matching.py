@@ -1,73 +1,31 @@
 """Motion matching: the frame whose pose and future best fit the present pose and the wish, ten times a second.
 
 After S. Clavet, "Motion Matching and The Road to Next-Gen Animation" (GDC 2016), and the constants of D. Holden et al.,
-"Learned Motion Matching" (SIGGRAPH 2020; peers.md C4). The wish drives a *simulation object* by springs; its predicted
-trajectory and the present pose form the query; the playhead jumps to the best frame or goes on; the body moves by the
-root motion of the frames played and is drawn, gently, to the simulation object.
+"Learned Motion Matching" (SIGGRAPH 2020; peers.md C4). The playhead jumps to the best frame or goes on; the body moves
+by the root motion of the frames played and is drawn, gently, to the simulation object.
 
 Jumps are not smoothed here: wrap the controller in :class:`ambulo.control.inertialization.Inertialize`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ambulo.control.controller import start_arrays
-from ambulo.control.explanation import Candidate, Explanation
-from ambulo.control.frame_sets import FrameSet, FrameSets
+from ambulo.control.database_controller import DatabaseController, PlayerState
 from ambulo.control.intent import Intent
 from ambulo.control.pose import Pose
 from ambulo.control.settings import ControlSettings
-from ambulo.control.stepping import (
-    check_step,
-    empty_pose,
-    make_pose,
-    raise_not_finite,
-    start_simulation,
-    trajectory_slots,
-)
-from ambulo.errors import ControlError, QueryError, nearest_names
-from ambulo.motion.skeleton import Skeleton
+from ambulo.control.stepping import empty_pose, make_pose
 
 if TYPE_CHECKING:
     from ambulo.database.database import Database
     from ambulo.matching.index import SearchIndex
 
 
-@dataclass(frozen=True)
-class MotionMatchingState:
-    """The state of N characters.
-
-    Attributes:
-        playhead: float64 ``[N]``, the moment of the database that is shown, in frames.
-        timer: float64 ``[N]``, seconds until the next search.
-        wish: float64 ``[N, 3]``, desired velocity (x, z; m/s) and heading (rad) of the last search.
-        root: float64 ``[N, 4]``, x, y, z (metres) and heading (rad) of the body.
-        simulation: float64 ``[N, 10]``, the simulation object; columns in
-            :data:`ambulo.control.stepping.SIMULATION_COLUMNS`.
-        query: float32 ``[N, D]``, raw features of the last search.
-        query_frame: int64 ``[N]``, the continuing frame of the last search, -1 where it had to leave.
-        chosen_frame: int64 ``[N]``, the frame that the last search chose.
-        tag_set: int64 ``[N]``, key of the frame set last searched.
-    """
-
-    playhead: NDArray[np.float64]
-    timer: NDArray[np.float64]
-    wish: NDArray[np.float64]
-    root: NDArray[np.float64]
-    simulation: NDArray[np.float64]
-    query: NDArray[np.float32]
-    query_frame: NDArray[np.int64]
-    chosen_frame: NDArray[np.int64]
-    tag_set: NDArray[np.int64]
-
-
-class MotionMatching:
+class MotionMatching(DatabaseController):
     """A controller that plays a database.
 
     Args:
@@ -84,81 +42,22 @@ class MotionMatching:
         settings: ControlSettings | None = None,
         weights: ArrayLike | None = None,
     ) -> None:
-        from ambulo.control import motion_matching_kernels
+        from ambulo.control import playback_kernels
 
-        self.database = database
-        self.index = index
-        self.settings = settings or ControlSettings()
-        self.schema = index.feature_set.schema
-        self.weights = None if weights is None else self.schema.checked_weights(weights)
-        self.frame_sets = FrameSets(database, index, self.settings.search, self.settings.search.minimum_run)
-        self._kernels = motion_matching_kernels
-        self._features = np.ascontiguousarray(index.feature_set.raw, np.float32)
-        self._frames = (
-            database.positions,
-            database.rotations,
-            database.velocities,
-            database.angular_velocities,
-            database.contacts,
+        settings = settings or ControlSettings()
+        search = settings.search
+        super().__init__(
+            database, index, settings, weights, interval=search.interval, minimum_run=search.minimum_run
         )
-        self._parents = np.ascontiguousarray(database.skeleton.parents, np.int32)
-        self._constants = self.settings.simulation.constants()
-        self._times, self._slots = trajectory_slots(self.schema)
-        self._surround_frames = round(self.settings.search.surround * database.rate)
-        self._everyone: dict[int, NDArray[np.int64]] = {}
-
-    @property
-    def skeleton(self) -> Skeleton:
-        """The database's skeleton."""
-        return self.database.skeleton
-
-    @property
-    def trajectory_times(self) -> NDArray[np.float64]:
-        """Seconds ahead of the K points of ``Pose.trajectory_positions``, float64 ``[K]``."""
-        return self._times
-
-    def with_weights(self, weights: Mapping[str, float]) -> MotionMatching:
-        """The same controller with some feature groups weighted otherwise.
-
-        Raises:
-            QueryError: a name is not a feature group, or a weight is negative or not finite.
-        """
-        names = [group.name for group in self.schema.groups]
-        values = np.array(self.schema.weights if self.weights is None else self.weights, np.float32)
-        for name, weight in weights.items():
-            if name not in names:
-                raise QueryError(f"no feature group {name!r}; {nearest_names(name, names)}", key=name)
-            values[names.index(name)] = weight
-        other = object.__new__(MotionMatching)
-        other.__dict__.update(self.__dict__)
-        other.weights = self.schema.checked_weights(values)
-        return other
+        self._kernels = playback_kernels
 
     def start(
         self, count: int = 1, seed: int = 0, position: ArrayLike | None = None, facing: ArrayLike | None = None
-    ) -> MotionMatchingState:
+    ) -> PlayerState:
         """N characters that stand, in the database's stillest pose. See :meth:`Controller.start`."""
-        positions, rotations = start_arrays(count, position, facing)
-        heading = 2.0 * np.arctan2(rotations[:, 1], rotations[:, 3]).astype(np.float64)
-        root = np.column_stack([positions.astype(np.float64), heading])
-        frame_set = self.frame_sets.of((), ())
-        still = self._stillest_frame(frame_set)
-        timer = np.random.default_rng(seed).uniform(0.0, self.settings.search.interval, count)
-        timer[0] = 0.0
-        frames = np.full(count, still, np.int64)
-        return MotionMatchingState(
-            playhead=frames.astype(np.float64),
-            timer=timer,
-            wish=np.column_stack([np.zeros((count, 2)), heading]),
-            root=root,
-            simulation=start_simulation(positions, heading),
-            query=np.repeat(self._features[still][None], count, axis=0),
-            query_frame=frames,
-            chosen_frame=frames,
-            tag_set=np.full(count, frame_set.key, np.int64),
-        )
+        return self._start(count, seed, position, facing)
 
-    def step(self, state: MotionMatchingState, intent: Intent, dt: float) -> tuple[MotionMatchingState, Pose]:
+    def step(self, state: PlayerState, intent: Intent, dt: float) -> tuple[PlayerState, Pose]:
         """One step of N characters.
 
         Args:
@@ -170,127 +69,22 @@ class MotionMatching:
             ControlError: shapes differ, a number is not finite, ``dt`` is not positive.
             QueryError: a tag is unknown or nothing carries the required tags.
         """
+        plan = self._plan(state, intent, dt)
         count = len(state.playhead)
-        check_step(count, intent, dt)
-        search = self.settings.search
-        kernels, database = self._kernels, self.database
-        time_count = len(self._times)
-        frame_step = dt * database.rate
-        timer, wish = np.empty(count), np.empty((count, 3))
-        simulation = np.empty_like(state.simulation)
-        trajectory_positions = np.empty((count, time_count, 3), np.float32)
-        trajectory_directions = np.empty((count, time_count, 3), np.float32)
-        current, due = np.empty(count, np.int64), np.empty(count, np.bool_)
-        jump = np.full(count, -1, np.int64)
-        transitioned = np.zeros(count, np.bool_)
-        playhead, root = np.empty(count), np.empty((count, 4))
         arrays = empty_pose(count, len(self._parents))
         contacts, frames = np.empty((count, 2), np.uint8), np.empty(count, np.int64)
-        query, query_frame, chosen_frame, tag_set = state.query, state.query_frame, state.chosen_frame, state.tag_set
-        fresh = np.empty_like(query)
-        copied = False
-        for required, preferred, members in intent.groups():
-            frame_set = self.frame_sets.of(required, preferred)
-            who = self._all(count) if members is None else members
-            searching = kernels.plan(
-                who, intent.velocity, intent.facing, state.playhead, state.timer, state.wish, state.root,
-                state.simulation, frame_set.run_stops, self._features, self._slots, self._times, self._constants,
-                search.velocity_change, search.facing_change, frame_step, dt, search.interval,
-                timer, wish, simulation, trajectory_positions, trajectory_directions, fresh, current, due,
+        playhead, root = np.empty(count), np.empty((count, 4))
+        for who, frame_set in plan.groups:
+            self._kernels.advance(
+                who, state.playhead, plan.jump, state.root, plan.simulation, frame_set.run_stops, *self._frames,
+                self._parents, self._constants, dt * self.database.rate, dt, playhead, root, *arrays, contacts, frames,
             )  # fmt: skip
-            if searching < 0:
-                raise_not_finite(-1 - searching)
-            if searching:
-                if not copied:
-                    copied = True
-                    query, query_frame = query.copy(), query_frame.copy()
-                    chosen_frame, tag_set = chosen_frame.copy(), tag_set.copy()
-                seekers = who if searching == len(who) else who[due[who]]
-                asked, leaving = fresh[seekers], current[seekers]
-                found = self._search(frame_set, asked, leaving)
-                jump[seekers] = np.where(found == leaving, -1, found)
-                transitioned[seekers] = found != leaving
-                query[seekers], query_frame[seekers] = asked, leaving
-                chosen_frame[seekers], tag_set[seekers] = found, frame_set.key
-            kernels.advance(
-                who, state.playhead, jump, state.root, simulation, frame_set.run_stops, *self._frames, self._parents,
-                self._constants, frame_step, dt, playhead, root, *arrays, contacts, frames,
-            )  # fmt: skip
-        new_state = MotionMatchingState(
-            playhead, timer, wish, root, simulation, query, query_frame, chosen_frame, tag_set
-        )
-        pose = make_pose(
-            arrays, contacts, transitioned, frames, trajectory_positions, trajectory_directions, simulation
-        )
-        return new_state, pose
-
-    def explain(self, state: MotionMatchingState, character: int = 0) -> Explanation:
-        """Why a character shows what it shows: its last search again, with costs by feature group."""
-        if not 0 <= character < len(state.playhead):
-            raise ControlError(f"character {character} of {len(state.playhead)}", key="character")
-        frame_set = self.frame_sets.of_key(state.tag_set[character]) or self.frame_sets.of((), ())
-        query = state.query[character]
-        chosen, continuing = int(state.chosen_frame[character]), int(state.query_frame[character])
-        rivals = self.index.top(
-            query, 2, current=continuing, mask=frame_set.mask, weights=self.weights,
-            surround_frames=self._surround_frames,
+        shown = PlayerState(
+            playhead, plan.timer, plan.wish, root, plan.simulation, plan.query, plan.query_frame, plan.chosen_frame,
+            plan.tag_set,
         )  # fmt: skip
-        others = [int(rival.frame) for rival in rivals if int(rival.frame) != chosen]
-        if chosen == continuing and not others:
-            others = [int(rival.frame) for rival in rivals][:1]
-        return Explanation(
-            winner=self._candidate(query, chosen),
-            runner_up=self._candidate(query, others[0]) if others else None,
-            continuing=self._candidate(query, continuing) if continuing >= 0 else None,
-            required_tags=frame_set.required,
-            candidate_count=frame_set.candidate_count,
-            filtered=dict(frame_set.filtered),
-            age=float(self.settings.search.interval - state.timer[character]),
-        )
-
-    def _candidate(self, query: NDArray[np.float32], frame: int) -> Candidate:
-        costs = self.index.explain(query, frame, self.weights)
-        clip, time = self.database.locate(frame)
-        return Candidate(
-            frame=frame,
-            clip=clip.name,
-            time=time,
-            cost=float(sum(costs.values())),
-            costs={name: float(cost) for name, cost in costs.items()},
-        )
-
-    def _search(
-        self, frame_set: FrameSet, queries: NDArray[np.float32], current: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        found = self.index.search(
-            queries, current=current, mask=frame_set.mask, weights=self.weights, bias=self.settings.search.bias,
-            surround_frames=self._surround_frames,
-        ).frames  # fmt: skip
-        if (found < 0).any():
-            raise ControlError(
-                f"the search found no frame for the tags {frame_set.required}",
-                key="required_tags",
-                remedy="ask for fewer tags: their ranges are too short to jump into",
-            )
-        return found
-
-    def _stillest_frame(self, frame_set: FrameSet) -> int:
-        """The candidate that best fits standing still: its own pose, and a trajectory that goes nowhere."""
-        features = self.index.feature_set
-        still = np.zeros(self.schema.dimension_count, np.float32)
-        counted = np.zeros(len(self.schema.groups), np.float32)
-        for place, group in enumerate(self.schema.groups):
-            counted[place] = 0.0 if group.kind == "position" else 1.0
-            if group.kind == "trajectory_direction":
-                still[group.start + 1 : group.stop : 2] = 1.0
-        if not counted.any():
-            counted[:] = 1.0
-            still = features.mean
-        found = self.index.search(still[None], current=np.array([-1]), mask=frame_set.mask, weights=counted)
-        return int(found.frames[0])
-
-    def _all(self, count: int) -> NDArray[np.int64]:
-        everyone = self._everyone.get(count)
-        if everyone is None:
-            everyone = self._everyone[count] = np.arange(count)
-        return everyone
+        pose = make_pose(
+            arrays, contacts, plan.transitioned, frames, plan.trajectory_positions, plan.trajectory_directions,
+            plan.simulation,
+        )  # fmt: skip
+        return shown, pose

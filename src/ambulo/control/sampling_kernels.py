@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ambulo.maths.kernels import kernel, quat_multiply, quat_rotate
+from ambulo.maths.kernels import (
+    kernel,
+    quat_from_scaled_angle_axis,
+    quat_inverse,
+    quat_multiply,
+    quat_normalize,
+    quat_rotate,
+    quat_to_scaled_angle_axis,
+)
 
 
 @kernel
@@ -91,6 +99,48 @@ def sample_joints(
         scale = 1.0 / math.sqrt(square)
         for c in range(4):
             rotations[n, j, c] *= scale
+
+
+@kernel
+def blend_joints(
+    n: int,
+    moment: float,
+    weight: float,
+    weight_rate: float,
+    frames: Any,
+    frame_rotations: Any,
+    frame_velocities: Any,
+    frame_angular_velocities: Any,
+    positions: Any,
+    rotations: Any,
+    velocities: Any,
+    angular_velocities: Any,
+) -> None:
+    """Blend row ``n`` (which counts ``weight``) with the frames at a moment (which count the rest), joints 1 to J-1.
+
+    ``weight_rate`` is the weight's time derivative: what the blend itself adds to the velocities.
+    """
+    i = int(moment + 0.5)
+    rest = 1.0 - weight
+    for j in range(1, frames.shape[1]):
+        q = (rotations[n, j, 0], rotations[n, j, 1], rotations[n, j, 2], rotations[n, j, 3])
+        p = (frame_rotations[i, j, 0], frame_rotations[i, j, 1], frame_rotations[i, j, 2], frame_rotations[i, j, 3])
+        difference = quat_to_scaled_angle_axis(quat_multiply(q, quat_inverse(p)))
+        part = quat_from_scaled_angle_axis(
+            (weight * difference[0], weight * difference[1], weight * difference[2])
+        )
+        blended = quat_normalize(quat_multiply(part, p))
+        for c in range(4):
+            rotations[n, j, c] = blended[c]
+        for c in range(3):
+            gap = positions[n, j, c] - frames[i, j, c]
+            positions[n, j, c] = frames[i, j, c] + weight * gap
+            velocities[n, j, c] = weight * velocities[n, j, c] + rest * frame_velocities[i, j, c] + weight_rate * gap
+            angular_velocities[n, j, c] = (
+                weight * angular_velocities[n, j, c]
+                + rest * frame_angular_velocities[i, j, c]
+                + weight_rate * difference[c]
+            )
 
 
 @kernel

@@ -20,7 +20,8 @@ SIMULATION_COLUMNS = ("x", "y", "z", "velocity_x", "velocity_z", "acceleration_x
 """Columns of a state's ``simulation``: metres, m/s, m/s2, radians about +Y, rad/s, radians."""
 
 _COMPONENTS = {("trajectory_position", 0): 0, ("trajectory_position", 1): 1, ("trajectory_direction", 0): 2,
-               ("trajectory_direction", 1): 3, ("trajectory_height", 0): 4}  # fmt: skip
+               ("trajectory_direction", 1): 3, ("trajectory_height", 0): 4, ("trajectory_velocity", 0): 5,
+               ("trajectory_velocity", 1): 6}  # fmt: skip
 
 
 class PoseArrays(NamedTuple):

@@ -1,12 +1,22 @@
-"""Compiled halves of a motion-matching step: before the search (what to ask) and after it (what to show)."""
+"""Compiled first half of a step: predict the trajectory, decide who searches, write the queries."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from ambulo.control.sampling_kernels import forward_row, place_root, root_way, sample_joints
-from ambulo.control.simulation_kernels import GOAL_HEADING, desired_heading, follow, move, predict, wrap_angle
+from ambulo.control.simulation_kernels import (
+    ACCELERATION,
+    GOAL_HEADING,
+    VELOCITY,
+    VELOCITY_HALF_LIFE,
+    desired_heading,
+    move,
+    predict,
+    spring_exponent,
+    spring_velocity,
+    wrap_angle,
+)
 from ambulo.maths.kernels import kernel
 
 # Columns of a row of the root and of the wish that was last searched for.
@@ -14,7 +24,7 @@ ROOT_X, ROOT_Y, ROOT_Z, ROOT_HEADING = 0, 1, 2, 3
 WISH_X, WISH_Z, WISH_HEADING = 0, 1, 2
 
 # Components that a trajectory dimension can hold.
-POSITION_X, POSITION_Z, DIRECTION_X, DIRECTION_Z, HEIGHT = 0, 1, 2, 3, 4
+POSITION_X, POSITION_Z, DIRECTION_X, DIRECTION_Z, HEIGHT, VELOCITY_X, VELOCITY_Z = range(7)
 
 
 @kernel
@@ -45,7 +55,22 @@ def wish_changed(vx: float, vz: float, heading: float, wish_row: Any, velocity_c
 
 
 @kernel
-def fill_query(n: int, moment: float, last: int, features: Any, slots: Any, root: Any, positions: Any, directions: Any, query: Any) -> None:
+def fill_query(
+    n: int,
+    moment: float,
+    last: int,
+    features: Any,
+    slots: Any,
+    times: Any,
+    root: Any,
+    simulation: Any,
+    goal_x: float,
+    goal_z: float,
+    constants: Any,
+    positions: Any,
+    directions: Any,
+    query: Any,
+) -> None:
     """Fill row ``n`` of the raw queries: the pose's features at a moment, the trajectory's from the prediction.
 
     ``slots`` is int32 ``[M, 3]``: dimension, index of the time, component.
@@ -59,6 +84,8 @@ def fill_query(n: int, moment: float, last: int, features: Any, slots: Any, root
         for d in range(features.shape[1]):
             query[n, d] = features[i, d]
     s, c = math.sin(root[n, ROOT_HEADING]), math.cos(root[n, ROOT_HEADING])
+    y = spring_exponent(constants[VELOCITY_HALF_LIFE])
+    row = simulation[n]
     for m in range(slots.shape[0]):
         dimension, k, component = slots[m, 0], slots[m, 1], slots[m, 2]
         if component == HEIGHT:
@@ -67,9 +94,12 @@ def fill_query(n: int, moment: float, last: int, features: Any, slots: Any, root
         if component <= POSITION_Z:
             x = positions[n, k, 0] - root[n, ROOT_X]
             z = positions[n, k, 2] - root[n, ROOT_Z]
+        elif component <= DIRECTION_Z:
+            x, z = float(directions[n, k, 0]), float(directions[n, k, 2])
         else:
-            x, z = directions[n, k, 0], directions[n, k, 2]
-        if component == POSITION_X or component == DIRECTION_X:
+            _, x, _ = spring_velocity(row[VELOCITY], row[ACCELERATION], goal_x, y, times[k])
+            _, z, _ = spring_velocity(row[VELOCITY + 1], row[ACCELERATION + 1], goal_z, y, times[k])
+        if component == POSITION_X or component == DIRECTION_X or component == VELOCITY_X:
             query[n, dimension] = c * x - s * z
         else:
             query[n, dimension] = s * x + c * z
@@ -127,82 +157,12 @@ def plan(
             new_timer[n] = interval
             new_wish[n, WISH_X], new_wish[n, WISH_Z], new_wish[n, WISH_HEADING] = vx, vz, heading
             current[n] = -1 if leave else int(playhead[n] + 0.5)
-            fill_query(n, playhead[n], last, features, slots, root, trajectory_positions, trajectory_directions, query)
+            fill_query(
+                n, playhead[n], last, features, slots, times, root, simulation, vx, vz, constants,
+                trajectory_positions, trajectory_directions, query,
+            )
         else:
             due[n] = False
             new_wish[n, WISH_X], new_wish[n, WISH_Z] = wish[n, WISH_X], wish[n, WISH_Z]
             new_wish[n, WISH_HEADING] = wish[n, WISH_HEADING]
     return searching
-
-
-@kernel
-def advance(
-    members: Any,
-    playhead: Any,
-    jump: Any,
-    root: Any,
-    simulation: Any,
-    run_stops: Any,
-    frame_positions: Any,
-    frame_rotations: Any,
-    frame_velocities: Any,
-    frame_angular_velocities: Any,
-    frame_contacts: Any,
-    parents: Any,
-    constants: Any,
-    frame_step: float,
-    dt: float,
-    new_playhead: Any,
-    new_root: Any,
-    positions: Any,
-    rotations: Any,
-    velocities: Any,
-    angular_velocities: Any,
-    global_positions: Any,
-    global_rotations: Any,
-    contacts: Any,
-    frames: Any,
-) -> None:
-    """After the search: jump where ``jump[n] >= 0``, play on by ``dt``, move the root, read the pose."""
-    for m in range(members.shape[0]):
-        n = members[m]
-        start = playhead[n]
-        if jump[n] >= 0:
-            start = float(jump[n])
-        last = float(run_stops[int(start)] - 1)
-        stop = min(start + frame_step, last)
-        nearest = math.floor(stop + 0.5)
-        if abs(stop - nearest) < 1e-6:
-            stop = nearest
-        new_playhead[n] = stop
-        left, ahead, turn = root_way(frame_positions, frame_rotations, start, stop)
-        old = root[n, ROOT_HEADING]
-        s, c = math.sin(old), math.cos(old)
-        speed = math.sqrt(left * left + ahead * ahead) / dt
-        x, z, heading = follow(
-            root[n, ROOT_X] + c * left + s * ahead,
-            root[n, ROOT_Z] - s * left + c * ahead,
-            old + turn,
-            speed,
-            turn / dt,
-            simulation[n],
-            constants,
-            dt,
-        )
-        new_root[n, ROOT_X] = x
-        new_root[n, ROOT_Y] = root[n, ROOT_Y]
-        new_root[n, ROOT_Z] = z
-        new_root[n, ROOT_HEADING] = wrap_angle(heading)
-        place_root(
-            n, x, root[n, ROOT_Y], z, heading, root[n, ROOT_X], root[n, ROOT_Z], old, dt,
-            positions, rotations, velocities, angular_velocities,
-        )
-        sample_joints(
-            n, stop, frame_positions, frame_rotations, frame_velocities, frame_angular_velocities,
-            positions, rotations, velocities, angular_velocities,
-        )
-        forward_row(n, parents, positions, rotations, global_positions, global_rotations)
-        shown = int(stop + 0.5)
-        frames[n] = shown
-        contacts[n, 0] = frame_contacts[shown, 0]
-        contacts[n, 1] = frame_contacts[shown, 1]

@@ -1,0 +1,178 @@
+"""Compiled second half of a step: play on, move the root, read the pose."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ambulo.control.query_kernels import ROOT_HEADING, ROOT_X, ROOT_Y, ROOT_Z
+from ambulo.control.sampling_kernels import blend_joints, forward_row, place_root, root_way, sample_joints
+from ambulo.control.simulation_kernels import follow, wrap_angle
+from ambulo.maths.kernels import kernel
+
+
+@kernel
+def play_on(moment: float, frame_step: float, run_stops: Any) -> float:
+    """The playhead one step later, held at the last frame of its run; whole frames are met exactly."""
+    stop = min(moment + frame_step, float(run_stops[int(moment)] - 1))
+    nearest = math.floor(stop + 0.5)
+    return nearest if abs(stop - nearest) < 1e-6 else stop
+
+
+@kernel
+def move_root(
+    n: int, left: float, ahead: float, turn: float, root: Any, simulation: Any, constants: Any, dt: float, new_root: Any,
+    positions: Any, rotations: Any, velocities: Any, angular_velocities: Any,
+) -> None:
+    """Move the root by the animation's way, draw it to the simulation object, and write joint 0."""
+    old = root[n, ROOT_HEADING]
+    s, c = math.sin(old), math.cos(old)
+    x, z, heading = follow(
+        root[n, ROOT_X] + c * left + s * ahead,
+        root[n, ROOT_Z] - s * left + c * ahead,
+        old + turn,
+        math.sqrt(left * left + ahead * ahead) / dt,
+        turn / dt,
+        simulation[n],
+        constants,
+        dt,
+    )
+    new_root[n, ROOT_X] = x
+    new_root[n, ROOT_Y] = root[n, ROOT_Y]
+    new_root[n, ROOT_Z] = z
+    new_root[n, ROOT_HEADING] = wrap_angle(heading)
+    place_root(
+        n, x, root[n, ROOT_Y], z, heading, root[n, ROOT_X], root[n, ROOT_Z], old, dt,
+        positions, rotations, velocities, angular_velocities,
+    )
+
+
+@kernel
+def advance(
+    members: Any,
+    playhead: Any,
+    jump: Any,
+    root: Any,
+    simulation: Any,
+    run_stops: Any,
+    frame_positions: Any,
+    frame_rotations: Any,
+    frame_velocities: Any,
+    frame_angular_velocities: Any,
+    frame_contacts: Any,
+    parents: Any,
+    constants: Any,
+    frame_step: float,
+    dt: float,
+    new_playhead: Any,
+    new_root: Any,
+    positions: Any,
+    rotations: Any,
+    velocities: Any,
+    angular_velocities: Any,
+    global_positions: Any,
+    global_rotations: Any,
+    contacts: Any,
+    frames: Any,
+) -> None:
+    """After the search: jump where ``jump[n] >= 0``, play on by ``dt``, move the root, read the pose."""
+    for m in range(members.shape[0]):
+        n = members[m]
+        start = playhead[n]
+        if jump[n] >= 0:
+            start = float(jump[n])
+        stop = play_on(start, frame_step, run_stops)
+        new_playhead[n] = stop
+        left, ahead, turn = root_way(frame_positions, frame_rotations, start, stop)
+        move_root(
+            n, left, ahead, turn, root, simulation, constants, dt, new_root,
+            positions, rotations, velocities, angular_velocities,
+        )
+        sample_joints(
+            n, stop, frame_positions, frame_rotations, frame_velocities, frame_angular_velocities,
+            positions, rotations, velocities, angular_velocities,
+        )
+        forward_row(n, parents, positions, rotations, global_positions, global_rotations)
+        shown = int(stop + 0.5)
+        frames[n] = shown
+        contacts[n, 0] = frame_contacts[shown, 0]
+        contacts[n, 1] = frame_contacts[shown, 1]
+
+
+@kernel
+def advance_blended(
+    members: Any,
+    playhead: Any,
+    fading: Any,
+    faded: Any,
+    jump: Any,
+    root: Any,
+    simulation: Any,
+    run_stops: Any,
+    frame_positions: Any,
+    frame_rotations: Any,
+    frame_velocities: Any,
+    frame_angular_velocities: Any,
+    frame_contacts: Any,
+    parents: Any,
+    constants: Any,
+    frame_step: float,
+    dt: float,
+    fade: float,
+    new_playhead: Any,
+    new_fading: Any,
+    new_faded: Any,
+    new_root: Any,
+    positions: Any,
+    rotations: Any,
+    velocities: Any,
+    angular_velocities: Any,
+    global_positions: Any,
+    global_rotations: Any,
+    contacts: Any,
+    frames: Any,
+) -> None:
+    """The same with a cross-fade of ``fade`` seconds after each jump (S0.30).
+
+    ``fading`` is the playhead that is left behind, -1 where there is none, and ``faded`` the seconds since the jump.
+    A jump during a fade leaves the clip that was fading behind at once; inertialization takes that jump.
+    """
+    for m in range(members.shape[0]):
+        n = members[m]
+        start, behind, since = playhead[n], fading[n], faded[n]
+        if jump[n] >= 0:
+            behind, start, since = start, float(jump[n]), 0.0
+        since += dt
+        if since >= fade:
+            behind = -1.0
+        stop = play_on(start, frame_step, run_stops)
+        left, ahead, turn = root_way(frame_positions, frame_rotations, start, stop)
+        weight, rate = 1.0, 0.0
+        behind_stop = behind
+        if behind >= 0.0:
+            u = since / fade
+            weight, rate = u * u * (3.0 - 2.0 * u), 6.0 * u * (1.0 - u) / fade
+            if run_stops[int(behind)] > 0:
+                behind_stop = play_on(behind, frame_step, run_stops)
+            l, a, t = root_way(frame_positions, frame_rotations, behind, behind_stop)
+            left, ahead, turn = l + weight * (left - l), a + weight * (ahead - a), t + weight * (turn - t)
+        new_playhead[n], new_fading[n], new_faded[n] = stop, behind_stop, since
+        move_root(
+            n, left, ahead, turn, root, simulation, constants, dt, new_root,
+            positions, rotations, velocities, angular_velocities,
+        )
+        sample_joints(
+            n, stop, frame_positions, frame_rotations, frame_velocities, frame_angular_velocities,
+            positions, rotations, velocities, angular_velocities,
+        )
+        if behind >= 0.0:
+            blend_joints(
+                n, behind_stop, weight, rate, frame_positions, frame_rotations, frame_velocities,
+                frame_angular_velocities, positions, rotations, velocities, angular_velocities,
+            )
+        forward_row(n, parents, positions, rotations, global_positions, global_rotations)
+        shown = int(stop + 0.5)
+        frames[n] = shown
+        source = shown if weight >= 0.5 else int(behind_stop + 0.5)
+        contacts[n, 0] = frame_contacts[source, 0]
+        contacts[n, 1] = frame_contacts[source, 1]
