@@ -9,7 +9,8 @@ class FeatureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One feature group as written in ``ambulo.toml``.
 
     Attributes:
-        kind: ``position``, ``velocity``, ``trajectory_position``, ``trajectory_direction`` or ``trajectory_height``.
+        kind: ``position``, ``velocity``, ``trajectory_position``, ``trajectory_velocity``, ``trajectory_direction`` or
+            ``trajectory_height``.
         joint: humanoid role (``left_foot``) or joint name; empty for the trajectory kinds, which speak of the root.
         weight: how much a deviation of one standard deviation counts, relative to the other groups.
         times: seconds ahead of the frame, for the trajectory kinds.
