@@ -337,7 +337,8 @@ class SearchIndex:
             raise QueryError(f"one query is expected, got {asked.shape[0]}", key="query")
         if not np.isfinite(asked).all():
             self._refuse(asked, _NONE_PLAYING, int(np.argmin(np.isfinite(asked[0]))))
-        return asked[0]
+        only: NDArray[np.float32] = asked[0]
+        return only
 
     def _refuse(self, queries: Array, current: Array, status: int) -> NoReturn:
         query, place = divmod(status, self._dimension_count + 1)

@@ -7,14 +7,12 @@ All arrays are flat float32; dimensions come in multiples of :data:`CHUNK`, the 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic as _intrinsic
-
-# Typed loosely: an intrinsic is declared with numba types and called with values.
-intrinsic: Any = _intrinsic
 
 CHUNK = 4
 LANES = 8
@@ -27,6 +25,11 @@ _INT = ir.IntType(64)
 
 
 _build: Any = cgutils
+
+
+def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Numba's decorator, typed loosely: a function is declared on types and called with values."""
+    return cast(Callable[..., Any], _intrinsic(function))
 
 
 class _Emitter:

@@ -28,6 +28,8 @@ _SCAN_FRAMES = 64
 # Methods are compared on whole clips of about so many frames, with so many queries.
 _SAMPLE_FRAMES = 200_000
 _SAMPLE_QUERIES = 256
+# Nanoseconds on a present-day machine: a node's test, more of it for each dimension of its boxes, and a leaf's test.
+_NODE_PRICE, _FACE_PRICE, _LEAF_PRICE = 30.0, 1.5, 45.0
 
 
 class Method(Protocol):
@@ -107,7 +109,8 @@ def choose_method(
     """The kind that does the least work on queries made from the data itself.
 
     Work is counted, not timed (boxes and frames tested, each at a typical price), so that the same features give the
-    same index, whatever else the machine is doing.
+    same index, whatever else the machine is doing. Boxes over consecutive frames need not be tried: on everything
+    measured they cost several times a tree (``benchmarks/search.py``).
     """
     if frames.shape[0] <= _SCAN_FRAMES:
         return "scan"
@@ -118,15 +121,14 @@ def choose_method(
     found = np.empty(queries.shape[0], np.int64)
     costs = np.empty((2, queries.shape[0]), np.float32)
     work: dict[str, float] = {}
-    for kind in ("tree", "tree_temporal", "boxes"):
-        method = build_method(kind, feature_set, sample, clip_starts)
+    for kind, leaves in (("tree", "spatial"), ("tree_temporal", "temporal")):
+        method = SearchTree.build(feature_set, sample, clip_starts, leaves=leaves)
         tests = np.zeros(2, np.int64)
         method.kernel()(
             queries, currents, 0.0, 20, feature_set.raw, feature_set.coefficients(), allowed, clip_starts, clip_stops,
             *method.arguments(None), found, costs, tests,
         )  # fmt: skip
-        box_price, frame_price = _prices(method)
-        work[kind] = box_price * int(tests[0]) + frame_price * int(tests[1])
+        work[kind] = (_NODE_PRICE + _FACE_PRICE * method.box_dimensions) * int(tests[0]) + _LEAF_PRICE * int(tests[1])
     return min(work, key=lambda kind: work[kind])
 
 
@@ -154,10 +156,3 @@ def _sample_end(frames: NDArray[np.int32], clip_stops: NDArray[np.int64]) -> int
         return int(clip_stops[-1])
     last = int(frames[_SAMPLE_FRAMES])
     return int(clip_stops[int(np.searchsorted(clip_stops, last, side="right"))])
-
-
-def _prices(method: Method) -> tuple[float, float]:
-    """Nanoseconds, on a present-day machine, of one box test (of a whole node) and one leaf (or frame) test."""
-    if isinstance(method, SearchTree):
-        return 30.0 + 1.5 * method.box_dimensions, 45.0
-    return 9.0, 9.0
