@@ -1,0 +1,120 @@
+"""``ambulo new``: make a project from a folder of motion capture, or with the embedded takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import tyro
+
+from ambulo.database.discover import Discovery
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Make a project: look at a folder of motion capture and write ambulo.toml for it. Without --from, the embedded
+    synthetic takes are written into the project."""
+
+    folder: Path
+    """Folder of the new project."""
+    source: Annotated[Path | None, tyro.conf.arg(name="from")] = None
+    """Folder of takes; they stay where they are."""
+    name: str | None = None
+    """Name of the project; the folder's if left out."""
+    minutes: float = 20.0
+    """Minutes of embedded takes, without --from."""
+    seed: int = 0
+    """Seed of the embedded takes, without --from."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+class NewProject(msgspec.Struct, frozen=True):
+    """What ``ambulo new`` made."""
+
+    name: str
+    project: str
+    takes: str
+    embedded: bool
+    found: Discovery
+
+
+def run(arguments: Arguments) -> NewProject:
+    """Look at the takes (or write the embedded ones), then write the project file."""
+    from ambulo.database.discover import discover, source_notes, source_of
+    from ambulo.database.project import PROJECT_FILE, Project
+    from ambulo.database.project_text import write_project
+    from ambulo.errors import ProjectError
+
+    folder = arguments.folder
+    if (folder / PROJECT_FILE).exists():
+        raise ProjectError(
+            "there is a project already",
+            path=folder / PROJECT_FILE,
+            remedy="choose another folder, or edit the file that is there",
+        )
+    if folder.exists() and not folder.is_dir():
+        raise ProjectError("this is a file, not a folder", path=folder, remedy="choose another name")
+    embedded = arguments.source is None
+    takes = arguments.source or _write_embedded(folder, arguments.seed, arguments.minutes)
+    found = discover(takes)
+    source = source_of(takes, folder)
+    if embedded:
+        source = msgspec.structs.replace(
+            source, licence="Apache-2.0", attribution="ambulo's motion synthesizer", tags_from=()
+        )
+    name = arguments.name or folder.resolve().name or "character"
+    project = Project(name=name, sources=(source,))
+    path = write_project(
+        project,
+        folder,
+        source_notes={0: source_notes(found)},
+        source_guesses={0: found.guesses},
+        detected_roles=found.roles,
+    )
+    return NewProject(name, str(path), str(takes), embedded, found)
+
+
+def _write_embedded(folder: Path, seed: int, minutes: float) -> Path:
+    from ambulo.errors import ProjectError
+    from ambulo.synthesis.takes import write_takes
+
+    takes = folder / "takes"
+    if takes.exists() and any(takes.iterdir()):
+        raise ProjectError(
+            "there are takes already", path=takes, remedy="use them with --from, or choose another folder"
+        )
+    try:
+        takes.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ProjectError(f"cannot be made: {error.strerror}", path=takes) from None
+    write_takes(takes, seed=seed, minutes=minutes)
+    return takes
+
+
+def show(made: NewProject) -> None:
+    """Print what was found, and what to do next."""
+    found = made.found
+    what = "embedded takes" if made.embedded else "takes"
+    print(f"{made.name}: {made.project}")
+    print(f"  {found.files} {what} in {made.takes}; {found.sampled} looked at:")
+    for label, counts in (
+        ("unit", found.units),
+        ("up", found.ups),
+        ("frames a second", found.rates),
+        ("skeleton", found.skeletons),
+    ):
+        print(f"    {label}: " + "; ".join(f"{name} ({count})" for name, count in counts.items()))
+    for note in found.notes:
+        print(f"    {note}")
+    print(f"  {len(found.roles)} joints recognised" + _missing(found))
+    for file, error in found.errors.items():
+        print(f"  cannot be read: {file}: {error}")
+    folder = Path(made.project).parent
+    print(f"next: ambulo build {folder}")
+
+
+def _missing(found: Discovery) -> str:
+    return f", none found for {', '.join(found.missing_roles)}" if found.missing_roles else ""
