@@ -119,7 +119,7 @@ def read_tag_file(path: Path) -> list[TagRange]:
                 line=line,
                 remedy="write seconds with a point, one tag a row",
             )
-        start, stop = (_seconds(cell, column, path, line) for cell, column in zip(cells, COLUMNS, strict=False))
+        start, stop = (_seconds(cell, column, path, line) for cell, column in zip(cells[:2], COLUMNS[:2], strict=True))
         if start is not None and stop is not None and stop <= start:
             raise ProjectError(f"the range stops at {stop} s, before it starts at {start} s", path=path, line=line)
         ranges.append(TagRange(start, stop, check_tag(cells[2], path=path, line=line)))
