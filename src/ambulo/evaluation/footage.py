@@ -14,7 +14,7 @@ from ambulo.motion import kinematics
 from ambulo.motion.skeleton import Skeleton
 
 if TYPE_CHECKING:
-    from ambulo.control.simulation import Recording
+    from ambulo.control.recording import Recording
     from ambulo.database.database import Database
 
 Float = NDArray[np.floating]

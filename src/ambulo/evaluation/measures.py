@@ -23,7 +23,7 @@ from ambulo.evaluation.travel import recording_travels
 from ambulo.evaluation.usage import measure_coverage, measure_latency, measure_memory
 
 if TYPE_CHECKING:
-    from ambulo.control.simulation import Recording
+    from ambulo.control.recording import Recording
     from ambulo.database.database import Database
 
 TIMINGS = ("latency_p50", "latency_p99")
@@ -37,7 +37,8 @@ def measure(
     Args:
         recording: what :func:`ambulo.control.simulation.simulate` returned.
         database: the database that its controller plays.
-        path: the asked path ``[M, 3]``, metres, where there is one; adds path errors.
+        path: the asked path ``[M, 3]``, metres, for the path errors; the recording's own where None. Its samples cut
+            corners a little: :func:`ambulo.evaluation.path.script_path` gives the exact one.
         index: the search index, for the memory.
 
     Returns:
@@ -48,7 +49,7 @@ def measure(
     travels = recording_travels(recording)
     transitioned = np.moveaxis(np.asarray(recording.transitioned, bool), 1, 0).reshape(-1)
     measures = measure_feet(made, raw)
-    measures |= measure_path(travels, path)
+    measures |= measure_path(travels, recording.desired_path if path is None else path)
     measures |= measure_response(travels, _stretches(raw), raw.rate)
     measures |= measure_continuity(made, raw, transitioned)
     measures |= measure_stuck(travels)

@@ -12,6 +12,19 @@ from ambulo.evaluation.measure import Measure
 from ambulo.evaluation.travel import Travel, wrap
 
 
+def script_path(script: object) -> NDArray[np.float64] | None:
+    """The exact path that a script follows, ``[M, 3]``, a closed one with its first point again at the end.
+
+    None for a script that follows none.
+    """
+    path = getattr(script, "path", None)
+    points = getattr(path, "points", None)
+    if path is None or points is None:
+        return None
+    corners = np.concatenate([points, points[:1]]) if path.closed else np.asarray(points)
+    return np.stack([corners[:, 0], np.zeros(len(corners)), corners[:, 1]], axis=1).astype(np.float64)
+
+
 def path_distances(positions: ArrayLike, path: ArrayLike) -> NDArray[np.float64]:
     """Distance over the ground of points to the nearest point of a polyline.
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.maths import quaternions
 
 if TYPE_CHECKING:
-    from ambulo.control.simulation import Recording
+    from ambulo.control.recording import Recording
 
 VELOCITY_WINDOW = 0.1  # seconds over which a root's velocity is taken
 
