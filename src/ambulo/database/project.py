@@ -12,7 +12,7 @@ import msgspec
 from ambulo.database.feature_spec import DEFAULT_FEATURES, FeatureSpec
 from ambulo.database.tags import check_tag
 from ambulo.database.toml_check import check_keys, line_of, validation_error
-from ambulo.errors import ProjectError, nearest_names
+from ambulo.errors import FormatError, ProjectError, nearest_names
 from ambulo.prepare.settings import PrepareSettings
 
 PROJECT_FILE = "ambulo.toml"
@@ -148,6 +148,8 @@ def _split_toml_error(message: str) -> tuple[str, int | None]:
 
 
 def _check_values(project: Project, text: str, file: Path) -> None:
+    from ambulo.formats.axes import parse_up
+    from ambulo.formats.units import parse_unit
     from ambulo.motion.humanoid import ROLES
 
     def fail(message: str, *place: str | int, remedy: str | None = None) -> ProjectError:
@@ -166,8 +168,13 @@ def _check_values(project: Project, text: str, file: Path) -> None:
             check_tag(tag, path=file, line=line_of(text, ("sources", number, "tags")))
         if source.rate is not None and not (math.isfinite(source.rate) and source.rate > 0):
             raise fail(f"a rate of {source.rate:g} frames a second is not possible", "sources", number, "rate")
-        if isinstance(source.unit, float) and not (math.isfinite(source.unit) and source.unit > 0):
-            raise fail(f"a unit of {source.unit:g} metres is not possible", "sources", number, "unit")
+        try:
+            if source.unit is not None:
+                parse_unit(source.unit)
+            if source.up is not None:
+                parse_up(source.up)
+        except FormatError as error:
+            raise fail(error.message, "sources", number, error.key or "unit", remedy=error.remedy) from None
     if not project.features:
         raise fail("the list of features is empty", "features", remedy="leave the key out for the default ones")
     for number, feature in enumerate(project.features):

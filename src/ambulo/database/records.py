@@ -140,8 +140,8 @@ class BuildState(msgspec.Struct, frozen=True):
 
 
 def project_content(project: Project) -> dict[str, Any]:
-    """The project file's content as plain values, without where it lies."""
-    content: dict[str, Any] = msgspec.to_builtins(project, enc_hook=str)
+    """The project file's content as JSON values, without where it lies."""
+    content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(project, enc_hook=str))
     del content["folder"]
     return content
 
