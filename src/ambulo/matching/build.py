@@ -1,0 +1,125 @@
+"""From a project to a database that can be searched, and back from the disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.database.build import Progress, build_frames
+from ambulo.database.database import Database
+from ambulo.database.feature_spec import DEFAULT_FEATURES, FeatureSpec
+from ambulo.database.project import load_project
+from ambulo.database.report import BuildReport
+from ambulo.database.storage import map_tensors, write_tensors
+from ambulo.errors import DatabaseError
+from ambulo.matching.features import FeatureSet, compute_features
+from ambulo.matching.index import SearchIndex
+from ambulo.matching.schema import FeatureSchema
+
+FEATURES_FILE = "features.safetensors"
+INDEX_FILE = "index.safetensors"
+# The end of a clip is not jumped to, there is nothing left to play: 20 frames at 60 fps (peers.md C3), here in seconds.
+END_MARGIN = 1.0 / 3.0
+
+
+def build(
+    project_path: str | Path,
+    *,
+    folder: str | Path | None = None,
+    jobs: int | None = None,
+    strict: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> BuildReport:
+    """Build a project's database with its features and search index, or bring it up to date.
+
+    Args and errors are those of :func:`ambulo.database.build.build_frames`; also:
+
+    Raises:
+        SkeletonError: the skeleton lacks a joint that a feature needs.
+        QueryError: the features of the project file make no sense.
+    """
+    specs = load_project(project_path).features
+    finish: Callable[[Path], None] = lambda staging: write_index(staging, specs)  # noqa: E731
+    return build_frames(
+        project_path, folder=folder, jobs=jobs, strict=strict, force=force, progress=progress, finish=finish
+    )
+
+
+def write_index(folder: Path, specs: Sequence[FeatureSpec] = DEFAULT_FEATURES) -> None:
+    """Compute the features and the search index of the database in a folder, and store both beside its frames."""
+    index = make_index(Database.open(folder), specs)
+    features = index.feature_set
+    schema = json.dumps(features.schema.to_dict(), sort_keys=True).encode()
+    write_tensors(
+        folder / FEATURES_FILE,
+        {
+            "raw": features.raw,
+            "mean": features.mean,
+            "scale": features.scale,
+            "schema": np.frombuffer(schema, np.uint8),
+        },
+    )
+    write_tensors(folder / INDEX_FILE, index.to_arrays())
+
+
+def make_index(
+    database: Database, specs: Sequence[FeatureSpec] = DEFAULT_FEATURES, *, kind: str | None = None
+) -> SearchIndex:
+    """The features and the search index of a database, in memory.
+
+    Args:
+        database: opened, or made in memory.
+        specs: what to compare.
+        kind: search method, see :meth:`SearchIndex.build`.
+    """
+    schema = FeatureSchema.compile(specs, database.skeleton, database.rate)
+    return SearchIndex.build(
+        compute_features(database, schema),
+        database.clip_starts,
+        database.clip_stops,
+        database.valid,
+        end_margin_frames=round(END_MARGIN * database.rate),
+        kind=kind,
+    )
+
+
+def load_index(database: Database) -> tuple[FeatureSet, SearchIndex]:
+    """The stored features and search index of a database, memory-mapped; computed where it lies in memory.
+
+    Raises:
+        DatabaseError: they are missing, damaged, or do not fit the frames.
+    """
+    if database.folder is None:
+        index = make_index(database)
+        return index.feature_set, index
+    path = database.folder / FEATURES_FILE
+    if not path.is_file():
+        raise DatabaseError(
+            "the database has frames but no features", path=path, remedy="run `ambulo build` on the project"
+        )
+    features = _read_features(path, map_tensors(path))
+    if features.frame_count != database.frame_count:
+        raise DatabaseError(
+            f"has {features.frame_count} frames where the database has {database.frame_count}",
+            path=path,
+            remedy="run `ambulo build` again",
+        )
+    return features, SearchIndex.from_arrays(features, map_tensors(database.folder / INDEX_FILE))
+
+
+def _read_features(path: Path, tensors: Mapping[str, NDArray[Any]]) -> FeatureSet:
+    try:
+        schema = FeatureSchema.from_dict(json.loads(tensors["schema"].tobytes()))
+        features = FeatureSet(schema, tensors["raw"], tensors["mean"], tensors["scale"])
+        shapes = (features.raw.shape[1:], features.mean.shape, features.scale.shape)
+        if shapes != ((schema.dimension_count,),) * 3:
+            raise ValueError(f"{schema.dimension_count} dimensions are expected, the arrays have {shapes}")
+        return features
+    except (KeyError, ValueError) as error:
+        raise DatabaseError(f"is damaged: {error}", path=path, remedy="run `ambulo build` again") from None
