@@ -1,0 +1,248 @@
+"""The studio's server: the page's files over HTTP, one character over a WebSocket at ``/ws``.
+
+Listens on the loopback interface only; :mod:`ambulo.studio.guard` says who may talk to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Scope
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from ambulo.errors import StudioError
+from ambulo.studio import messages
+from ambulo.studio.clock import Clock
+from ambulo.studio.guard import Budget, LoopbackGuard
+from ambulo.studio.session import Session
+
+log = logging.getLogger(__name__)
+
+STATIC = Path(__file__).parent / "static"
+"""The built page; made from ``web/``."""
+
+HOST = "127.0.0.1"
+MAXIMUM_CONNECTIONS = 8
+MESSAGES_A_SECOND, MESSAGE_BURST = 200.0, 400.0
+PENDING_MESSAGES = 256
+
+
+def static_folder() -> Path:
+    """The folder of the built page.
+
+    Raises:
+        StudioError: it was not built.
+    """
+    if not (STATIC / "index.html").is_file():
+        raise StudioError(
+            "the studio's page has not been built",
+            path=STATIC,
+            remedy="run `python web/build.py` in a checkout (it finds or installs Node), or install a wheel of ambulo",
+        )
+    return STATIC
+
+
+class _Page:
+    """One connected page: what waits to be sent to it. Only the newest frame waits, so a slow page skips frames."""
+
+    def __init__(self, socket: WebSocket, loop: asyncio.AbstractEventLoop) -> None:
+        self.socket = socket
+        self._loop = loop
+        self._frame: bytes | None = None
+        self._texts: deque[str] = deque()
+        self._ready = asyncio.Event()
+
+    def tell(self, message: messages.ServerMessage) -> None:
+        """Queue a message, from any thread."""
+        text = messages.encode(message)
+        self._from_thread(self.put_text, text)
+
+    def put_text(self, text: str) -> None:
+        """Queue a text, in the event loop. A page that does not read loses the oldest ones."""
+        if len(self._texts) >= PENDING_MESSAGES:
+            self._texts.popleft()
+        self._texts.append(text)
+        self._ready.set()
+
+    def put_frame(self, frame: bytes) -> None:
+        """Replace the frame that waits, in the event loop."""
+        self._frame = frame
+        self._ready.set()
+
+    async def send_all(self) -> None:
+        """Send whatever comes, for ever."""
+        while True:
+            await self._ready.wait()
+            self._ready.clear()
+            while self._texts:
+                await self.socket.send_text(self._texts.popleft())
+            if self._frame is not None:
+                frame, self._frame = self._frame, None
+                await self.socket.send_bytes(frame)
+
+    def _from_thread(self, function: Any, argument: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the server is going down
+            self._loop.call_soon_threadsafe(function, argument)
+
+
+class _House:
+    """All connected pages and the clock that feeds them."""
+
+    def __init__(self, session: Session) -> None:
+        self.clock = Clock(session, self._spread_frame, self._spread_message)
+        self.pages: set[_Page] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        self._loop = asyncio.get_running_loop()
+        self.clock.start()
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self.clock.stop)
+
+    async def serve(self, websocket: WebSocket) -> None:
+        """One page from its coming to its going."""
+        if len(self.pages) >= MAXIMUM_CONNECTIONS:
+            await websocket.close(1013, "too many pages are connected")
+            return
+        await websocket.accept()
+        page = _Page(websocket, asyncio.get_running_loop())
+        self.pages.add(page)
+        self.clock.greet(page.tell)
+        sender = asyncio.create_task(page.send_all())
+        try:
+            await self._receive(page)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            sender.cancel()
+            with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+                await sender
+            self.pages.discard(page)
+            self.clock.leave()
+
+    async def _receive(self, page: _Page) -> None:
+        budget = Budget(MESSAGES_A_SECOND, MESSAGE_BURST)
+        while True:
+            event = await page.socket.receive()
+            if event["type"] == "websocket.disconnect":
+                return
+            text = event.get("text")
+            size = len(text.encode()) if text is not None else len(event.get("bytes") or b"")
+            if size > messages.MAXIMUM_MESSAGE_BYTES:
+                await page.socket.close(1009, f"a message of {size} bytes is over {messages.MAXIMUM_MESSAGE_BYTES}")
+                return
+            if not budget.spend():
+                await page.socket.close(1008, f"more than {MESSAGES_A_SECOND:.0f} messages a second")
+                return
+            if text is None:
+                page.tell(messages.Problem("binary messages are not understood; send JSON text"))
+                continue
+            try:
+                message = messages.decode(text)
+            except (msgspec.DecodeError, UnicodeError) as error:
+                page.tell(messages.Problem(f"this message is not understood: {error}"))
+                continue
+            self.clock.post(message, page.tell)
+
+    def _spread_frame(self, frame: bytes) -> None:
+        self._in_loop(_Page.put_frame, frame)
+
+    def _spread_message(self, message: messages.ServerMessage) -> None:
+        text = messages.encode(message)
+        self._in_loop(_Page.put_text, text)
+
+    def _in_loop(self, put: Callable[[_Page, Any], None], what: str | bytes) -> None:
+        def put_everywhere() -> None:
+            for page in self.pages:
+                put(page, what)
+
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(put_everywhere)
+
+
+class _PageFiles(StaticFiles):
+    """The built page; hashed assets may be kept, the page itself must be asked for again."""
+
+    def file_response(self, full_path: Any, stat_result: Any, scope: Scope, status_code: int = 200) -> Any:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        hashed = Path(full_path).parent.name == "assets"
+        response.headers["cache-control"] = "public, max-age=31536000, immutable" if hashed else "no-cache"
+        return response
+
+
+def create_app(session: Session, *, port: int, static: Path | None = None) -> ASGIApp:
+    """The ASGI application.
+
+    Args:
+        session: the character; it belongs to the application from now on.
+        port: where it will listen; Host and Origin are checked against it.
+        static: folder of the page; the built one by default.
+
+    Raises:
+        StudioError: the page was not built.
+    """
+    house = _House(session)
+    return Starlette(
+        routes=[
+            WebSocketRoute("/ws", house.serve),
+            Mount("/", _PageFiles(directory=static or static_folder(), html=True)),
+        ],
+        middleware=[Middleware(LoopbackGuard, port=port)],
+        lifespan=house.lifespan,
+    )
+
+
+def bind(port: int = 0) -> socket.socket:
+    """A listening socket on the loopback interface; port 0 takes a free one.
+
+    Raises:
+        StudioError: the port is taken or not allowed.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows, where SO_REUSEADDR would let two servers share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(128)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise StudioError(
+            f"port {port} cannot be opened: {error}",
+            key="port",
+            remedy="choose another one, or leave --port out to get a free one",
+        ) from error
+    return listener
+
+
+def serve(app: ASGIApp, listener: socket.socket) -> None:
+    """Serve until interrupted."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        ws="websockets-sansio",
+        ws_max_size=4 * messages.MAXIMUM_MESSAGE_BYTES,
+        ws_per_message_deflate=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
