@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.synthesis import gait
+from ambulo.synthesis.body import HIP_HALF_WIDTH
 from ambulo.synthesis.curves import ramp, wrap
 from ambulo.synthesis.path import BodyPath
 from ambulo.synthesis.styles import Style
@@ -22,6 +23,8 @@ Array = NDArray[np.float64]
 
 _DEGREE = np.pi / 180.0
 _IDLE_HALF_WIDTH = 0.095
+_REACH_LAND = 0.46  # How far from under its hip joint a foot may land, m.
+_REACH_LIFT = 0.60  # How far from there it may leave, before its heel rises.
 _BALANCE = 0.9 / 9.81  # Height of the centre of mass over gravity: how far feet trail an acceleration.
 LEFT, RIGHT = 0, 1
 
@@ -201,7 +204,7 @@ class _Planner:
         across = sign * width + float(noise[0])
         forward += float(noise[1]) - 0.012
         # Feet land nearer to the body than they leave it: a third of the stance is ahead, and the heel then rises.
-        forward -= 0.14 * nominal * ahead * (1.0 - settle)
+        forward -= 0.11 * nominal * ahead * (1.0 - settle)
         balance = -0.5 * _BALANCE * window[5:7] * (1.0 - settle)
         size = float(np.hypot(*balance))
         balance *= min(1.0, 0.20 / max(size, 1e-6))
@@ -216,6 +219,7 @@ class _Planner:
         rise = float(gait.swing_lift(speed, run)) * (style.lift if run < 0.5 else 1.0)
         rise *= 1.0 - 0.75 * style.drag * (foot == RIGHT)
         rise *= 0.65 + 0.35 * abs(direction) if run > 0.5 else 1.0
+        x, z = self._within_reach(foot, land, nominal, float(x), float(z))
         z = self._on_tread(z)
         return Step(
             foot, land, np.inf, (float(x), float(z)), yaw, land_pitch, lift_pitch, nominal, flat, pace, run, rise, leap
@@ -239,6 +243,30 @@ class _Planner:
         pitch = ahead * push + (1.0 - ahead - back) * -22.0 * _DEGREE + back * (9.0 - 25.0 * run) * _DEGREE
         return pitch, ahead * (0.46 + 0.06 * run) + (1.0 - ahead) * 0.30
 
+    def _hip(self, foot: int, frames: Array) -> Array:
+        """Ground places under a hip joint ``[N, 2]``."""
+        side = (HIP_HALF_WIDTH if foot == LEFT else -HIP_HALF_WIDTH) * np.ones(len(frames))
+        yaw = self.path.facing[frames]
+        return self.path.position[frames] + np.stack([side * np.cos(yaw), -side * np.sin(yaw)], axis=-1)
+
+    def _within_reach(self, foot: int, land: float, nominal: float, x: float, z: float) -> tuple[float, float]:
+        """Pull a place towards the body until a leg can span it at lift-off and, above all, at landing."""
+        place = np.array([x, z])
+        for time, limit in ((land + nominal, _REACH_LIFT - 0.04), (land, _REACH_LAND)):
+            hip = self._hip(foot, np.array([self.frame(time)]))[0]
+            distance = float(np.hypot(*(place - hip)))
+            if distance > limit:
+                place = hip + (place - hip) * (limit / distance)
+        return float(place[0]), float(place[1])
+
+    def _overstretched(self, foot: int, since: float) -> float:
+        """When a standing foot gets out of the leg's reach, s; infinite where it does not within a second and a half."""
+        step = self.steps[foot][-1]
+        begin = self.frame(max(since, step.land + 0.06))
+        frames = np.arange(begin, min(begin + round(1.5 * self.rate), self.last) + 1)
+        out = np.hypot(*(self._hip(foot, frames) - np.array(step.place)).T) > _REACH_LIFT
+        return float(frames[int(np.argmax(out))]) / self.rate if out.any() else np.inf
+
     def _on_tread(self, z: float) -> float:
         if not self.terrain.treads:
             return z
@@ -254,7 +282,7 @@ class _Planner:
         mine = self.steps[step.foot]
         if mine:
             before = mine[-1]
-            lift = max(lift_before, before.land + 0.10)
+            lift = max(min(lift_before, self._overstretched(step.foot, before.land)), before.land + 0.10)
             now = self.mean(lift - 0.1, lift + 0.25)
             pace = float(np.hypot(now[3], now[4]))
             ahead = float(now[3] * np.sin(now[2]) + now[4] * np.cos(now[2]))
@@ -294,24 +322,20 @@ class _Planner:
                 time, last = started
                 continue
             speed, run, period = self.tempo(time)
+            period = float(np.clip(self._overstretched(last, time) - time, 0.24, period))
+            lift = self._lift(following, time + period, period, speed, run)
             leap = next((jump for jump in self.jumps if not jump.standing and jump.time <= time), None)
-            if leap is not None:
-                self.jumps.remove(leap)
-                contact = max(0.20, 0.75 * 2.0 * period * self.stance(speed, run, last))
-                land = time + contact + leap.flight
-                # The standing foot takes off; its own next landing is planned as usual, from a lift-off fixed here.
-                self.put(
-                    self.step(following, land, period, speed, run, leap=True),
-                    self._lift(following, land, period, speed, run),
-                )
-                standing = self.steps[last]
-                standing[-1] = replace(standing[-1], lift=time + contact)
-                self.flights.append(Flight(time + contact, land, False))
-            else:
+            if leap is None:
                 land = time + period
-                self.put(
-                    self.step(following, land, period, speed, run), self._lift(following, land, period, speed, run)
-                )
+                self.put(self.step(following, land, period, speed, run), lift)
+            else:
+                self.jumps.remove(leap)
+                contact = 2.0 * period * self.stance(speed, run, last)
+                land = time + contact + leap.flight
+                self.put(self.step(following, land, period, speed, run, leap=True), lift)
+                # The standing foot takes off; its own next landing is planned as usual, from a lift-off fixed here.
+                self.steps[last][-1] = replace(self.steps[last][-1], lift=time + contact)
+                self.flights.append(Flight(time + contact, land, False))
             time, last = land, following
         return Footsteps((tuple(self.steps[0]), tuple(self.steps[1])), tuple(self.flights))
 
@@ -348,9 +372,10 @@ class _Planner:
             return None
         begin = max(begin, time + 0.02)
         foot = self._leading_foot(begin)
+        begin = max(begin, self.steps[foot][-1].land + 0.15)
         speed, run, period = self.tempo(begin)
         swing = float(np.clip(2.0 * period * (1.0 - self.stance(speed, run, foot)), 0.26, 0.48))
-        land = begin + swing
+        land = min(begin + swing, max(self._overstretched(1 - foot, begin), begin + 0.24))
         self.put(self.step(foot, land, period, speed, run), begin)
         return land, foot
 
