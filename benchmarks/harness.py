@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import json
 import os
 import platform
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+ROOT = Path(__file__).resolve().parents[1]
 PEERS_FOLDER = Path(os.environ.get("AMBULO_BENCHMARK_CACHE", Path.home() / ".cache" / "ambulo-benchmarks"))
 
 
@@ -136,6 +138,23 @@ def install_peers(name: str, requirements: Sequence[str]) -> Path:
         sys.path.append(str(folder))
         importlib.invalidate_caches()
     return folder
+
+
+def shared_folder(name: str) -> Path | None:
+    """The real capture (``"data"``) or the probe files (``"cases"``) that the tests use, where they are present."""
+    specification = importlib.util.spec_from_file_location("ambulo_tests", ROOT / "tests" / "conftest.py")
+    if specification is None or specification.loader is None:
+        return None
+    module = importlib.util.module_from_spec(specification)
+    try:
+        specification.loader.exec_module(module)
+    except ImportError:
+        return None
+    folder: Path = module.SHARED / name
+    script = folder / "unpack"
+    if script.is_file():
+        folder = Path(subprocess.run(["sh", str(script)], check=True, capture_output=True, text=True).stdout.strip())
+    return folder if folder.is_dir() else None
 
 
 def report(rows: Sequence[Row], args: argparse.Namespace) -> None:

@@ -21,15 +21,19 @@ CHANNELS = {f"{axis}{kind}": (kind, index) for index, axis in enumerate("xyz") f
 CHANNEL_NAMES = "Xposition, Yposition, Zposition, Xrotation, Yrotation, Zrotation"
 FAULTS_LISTED = 20
 
+# Whole statements where they stand on one line, as nearly always; single words where they do not. A statement that this
+# does not match (a count that is none, a NaN) falls apart into words, and the parser says what is wrong with them.
 _TOKEN = re.compile(
-    r"""
+    r"""[^\S\r\n]*(?:
       (?P<line>\r\n|\n|\r)
     | (?P<open>\{)
     | (?P<close>\})
+    | (?P<offset>OFFSET(?:[^\S\r\n]+[+-]?[\d.]+){3}(?=[\s}]))
+    | (?P<channels>CHANNELS[^\S\r\n]+\d+(?:[^\S\r\n]+[XYZ](?:position|rotation))*(?=[\s{}]))
     | (?P<joint>(?:ROOT|JOINT)(?![^\s{]))[^\S\r\n]*(?P<name>[^\r\n{]*)
     | (?P<end>End[^\S\r\n]*Site\b[^\r\n{}]*)
     | (?P<word>[^\s{}]+)
-    """,
+    )""",
     re.IGNORECASE | re.VERBOSE,
 )
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -114,18 +118,19 @@ class _Parser:
         self.tokens: list[tuple[str, str, int]] = []
         line = 1
         for match in _TOKEN.finditer(text):
-            kind = match.lastgroup or ""
+            kind = match.lastgroup
             if kind == "line":
                 line += 1
-            else:
+            elif kind == "name":
                 # The name's group closes last in a joint's match.
-                self.tokens.append((kind, match[0] if kind != "name" else match["name"].rstrip(), line))
-                if kind == "name":
-                    self.tokens[-1] = (
-                        "root" if match["joint"].lower() == "root" else "joint",
-                        self.tokens[-1][1],
-                        line,
-                    )
+                owner = "root" if match["joint"].lower() == "root" else "joint"
+                self.tokens.append((owner, match["name"].rstrip(), line))
+            elif kind == "offset" or kind == "channels":
+                keyword, *words = match[kind].split()
+                self.tokens.append(("word", keyword, line))
+                self.tokens += [("word", word, line) for word in words]
+            elif kind is not None:
+                self.tokens.append((kind, match[kind], line))
         self.last_line = line
         self.at = 0
         self.number_faults: list[tuple[int, str, str | None, str | None]] = []
@@ -265,16 +270,15 @@ class _Parser:
             self.note("end_sites", f"{joint.name} has more than one End Site; the first is kept", line, joint.name)
 
     def read_channels(self, inside: int, line: int) -> None:
-        declared_word = self.tokens[self.at][1] if self.at < len(self.tokens) else ""
-        self.at += 1
+        declared_word = ""
+        if self.at < len(self.tokens) and self.tokens[self.at][0] == "word":
+            declared_word = self.tokens[self.at][1]
+            self.at += 1
         joint = self.result.joints[inside] if inside >= 0 else None
         name = joint.name if joint else "End Site"
-        if not declared_word.isdecimal():
-            self.channel_faults.append((line, f"CHANNELS of {name}: {declared_word[:40]!r} is no count", name, None))
-            return
         if joint and joint.has_channels:
             self.fail(f"a second CHANNELS for {joint.name}", line, joint=joint.name)
-        declared = int(declared_word)
+        declared = int(declared_word) if declared_word.isdecimal() and len(declared_word) < 10 else None
         words: list[tuple[str, int]] = []
         while self.at < len(self.tokens):
             kind, word, word_line = self.tokens[self.at]
@@ -282,6 +286,9 @@ class _Parser:
                 break
             words.append((word, word_line))
             self.at += 1
+        if declared is None:
+            self.channel_faults.append((line, f"CHANNELS of {name}: {declared_word[:40]!r} is no count", name, None))
+            return
         if len(words) != declared:
             self.channel_faults.append(
                 (line, f"CHANNELS of {name}: {declared} declared, {len(words)} named", name, "CHANNELS")

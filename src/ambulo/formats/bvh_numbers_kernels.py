@@ -37,13 +37,78 @@ def _scaled(mantissa: Any, exponent: Any) -> Any:
 
 
 @kernel
+def _is_blank(c: Any) -> Any:
+    # Also NUL padding, vertical tab, form feed, and the DOS end-of-file mark.
+    return c == 32 or c == 10 or c == 13 or c == 9 or c == 0 or c == 11 or c == 12 or c == 26
+
+
+@kernel
+def _careful_number(data: Any, i: Any) -> Any:
+    """A number with many digits, an exponent, or a fault. Returns value (NaN for a fault) and where it ends."""
+    negative = data[i] == 45
+    if data[i] == 45 or data[i] == 43:
+        i += 1
+    mantissa: Any = np.int64(0)
+    exponent: Any = np.int64(0)
+    significant = 0
+    digits = 0
+    after_point = False
+    while True:
+        d = np.int64(data[i]) - 48
+        if d == -2 and not after_point:
+            after_point = True
+            i += 1
+            continue
+        if d < 0 or d > 9:
+            break
+        if significant < 18:
+            mantissa = mantissa * 10 + d
+            if mantissa > 0:
+                significant += 1
+            if after_point:
+                exponent -= 1
+        elif not after_point:
+            exponent += 1
+        digits += 1
+        i += 1
+    good = digits > 0
+    if good and (data[i] == 101 or data[i] == 69):
+        i += 1
+        exponent_negative = data[i] == 45
+        if data[i] == 45 or data[i] == 43:
+            i += 1
+        written: Any = np.int64(0)
+        good = False
+        while True:
+            d = np.int64(data[i]) - 48
+            if d < 0 or d > 9:
+                break
+            if written < 10000:
+                written = written * 10 + d
+            good = True
+            i += 1
+        exponent += -written if exponent_negative else written
+    value = math.nan
+    if good and _is_blank(data[i]):
+        if mantissa == 0 or exponent < -360:
+            value = 0.0
+        elif exponent + significant <= 12:
+            value = _scaled(mantissa, exponent)
+            if value > LARGEST:
+                value = math.nan
+    while not (data[i] == 32 or data[i] == 10 or data[i] == 13 or data[i] == 9):
+        i += 1
+    return -value if negative else value, i
+
+
+@kernel
 def parse_numbers(
     data: Any, line: int, values: Any, line_numbers: Any, line_ends: Any, fault_tokens: Any, fault_starts: Any
 ) -> tuple[int, int, int]:
     """Read every number of a block of text.
 
     Args:
-        data: uint8 bytes.
+        data: uint8 bytes; the last must be a line feed, which lets the loops run without a look at the length.
         line: number of the first line.
         values: float64, filled; room for half the bytes plus one. NaN where a token is no usable number.
         line_numbers: int32, filled: the line number of each line that holds a token; same room.
@@ -60,120 +125,72 @@ def parse_numbers(
     lines = 0
     faults = 0
     tokens_before_line = 0
-    while True:
-        # Blanks and line ends.
-        while i < n:
-            c = data[i]
-            if c == 32 or c == 9:
-                i += 1
-            elif c == 10 or c == 13:
+    while i < n:
+        c = data[i]
+        if c <= 32:
+            if c == 10 or c == 13:
                 if c == 13 and i + 1 < n and data[i + 1] == 10:
                     i += 1
-                i += 1
                 if tokens > tokens_before_line:
                     line_numbers[lines] = line
                     line_ends[lines] = tokens
                     lines += 1
                     tokens_before_line = tokens
                 line += 1
-            elif c == 0 or c == 11 or c == 12 or c == 26:
-                # NUL padding, vertical tab, form feed, and the DOS end-of-file mark.
                 i += 1
-            else:
-                break
-        if i >= n:
-            break
+                continue
+            if _is_blank(c):
+                i += 1
+                continue
         start = i
-        negative = False
-        c = data[i]
-        if c == 45:
-            negative = True
-            i += 1
-        elif c == 43:
+        negative = c == 45
+        if negative:
             i += 1
         mantissa: Any = np.int64(0)
-        digits = 0
-        significant = 0
-        exponent: Any = 0
-        while i < n:
+        first = i
+        while True:
             d = np.int64(data[i]) - 48
             if d < 0 or d > 9:
                 break
-            if significant < 18:
+            mantissa = mantissa * 10 + d
+            i += 1
+        digits = i - first
+        places: Any = 0
+        if data[i] == 46:
+            i += 1
+            first = i
+            while True:
+                d = np.int64(data[i]) - 48
+                if d < 0 or d > 9:
+                    break
                 mantissa = mantissa * 10 + d
-                if mantissa > 0:
-                    significant += 1
-            else:
-                exponent += 1
-            digits += 1
-            i += 1
-        if i < n and data[i] == 46:
-            i += 1
-            while i < n:
-                d = np.int64(data[i]) - 48
-                if d < 0 or d > 9:
-                    break
-                if significant < 18:
-                    mantissa = mantissa * 10 + d
-                    if mantissa > 0:
-                        significant += 1
-                    exponent -= 1
-                digits += 1
                 i += 1
-        good = digits > 0
-        if good and i < n and (data[i] == 101 or data[i] == 69):
-            i += 1
-            exponent_negative = False
-            if i < n and (data[i] == 45 or data[i] == 43):
-                exponent_negative = data[i] == 45
-                i += 1
-            written: Any = 0
-            exponent_digits = 0
-            while i < n:
-                d = np.int64(data[i]) - 48
-                if d < 0 or d > 9:
-                    break
-                if written < 10000:
-                    written = written * 10 + d
-                exponent_digits += 1
-                i += 1
-            good = exponent_digits > 0
-            exponent += -written if exponent_negative else written
-        if good and i < n:
-            c = data[i]
-            good = c == 32 or c == 10 or c == 13 or c == 9 or c == 0 or c == 11 or c == 12 or c == 26
-        value = math.nan
-        if good:
-            if mantissa == 0:
-                value = 0.0
-            elif exponent + significant > 12:
-                good = False
-            elif exponent < -360:
-                value = 0.0
-            else:
-                value = _scaled(mantissa, exponent)
-                if value > LARGEST:
-                    good = False
-                    value = math.nan
+            places = i - first
+            digits += places
+        whole_digits = digits - places
+        if (data[i] == 101 or data[i] == 69) and data[i + 1] == 45:
+            # A negative exponent of one or two digits; others are left to the careful way.
+            d = np.int64(data[i + 2]) - 48
+            if 0 <= d <= 9:
+                i += 3
+                if 48 <= data[i] <= 57:
+                    d = d * 10 + np.int64(data[i]) - 48
+                    i += 1
+                places += d
+        # The common number: few digits, a small power of ten, then a blank.
+        if 0 < digits <= 18 and whole_digits <= 9 and places <= 22 and _is_blank(data[i]):
+            value = float(mantissa) / _POWERS[places]
             if negative:
                 value = -value
-        if not good:
-            if faults < fault_tokens.shape[0]:
-                fault_tokens[faults] = tokens
-                fault_starts[faults] = start
-            faults += 1
-            value = math.nan
-            while i < n:
-                c = data[i]
-                if c == 32 or c == 10 or c == 13 or c == 9:
-                    break
-                i += 1
+        else:
+            value, i = _careful_number(data, start)
+            if value != value:
+                if faults < fault_tokens.shape[0]:
+                    fault_tokens[faults] = tokens
+                    fault_starts[faults] = start
+                faults += 1
         values[tokens] = value
         tokens += 1
-    if tokens > tokens_before_line:
-        line_numbers[lines] = line
-        line_ends[lines] = tokens
-        lines += 1
     return tokens, lines, faults
 
 

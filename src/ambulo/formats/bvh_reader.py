@@ -222,16 +222,16 @@ def _moving_bones(
         return []
     notes = []
     collapsed = []
+    lowest, highest = values.min(axis=0), values.max(axis=0)
     for joint in moved:
-        used = position_columns[joint] >= 0
-        tracks = np.tile(offsets[joint], (len(values), 1))
-        tracks[:, used] = values[:, position_columns[joint][used]]
-        size = float(np.abs(tracks).max())
-        if size == 0.0 and np.abs(offsets[joint]).max() > 0.0:
+        columns = position_columns[joint][position_columns[joint] >= 0]
+        size = max(-float(lowest[columns].min()), float(highest[columns].max()))
+        if size == 0.0 and len(columns) == 3 and np.abs(offsets[joint]).max() > 0.0:
             collapsed.append(joints[joint].name)
-        if float((tracks.max(axis=0) - tracks.min(axis=0)).max()) <= 1e-4 * size:
+        if float((highest[columns] - lowest[columns]).max()) <= 1e-4 * size:
             continue
-        lengths = np.sqrt(np.sum(tracks * tracks, axis=1))
+        track = np.where(position_columns[joint] >= 0, values[:, position_columns[joint]], offsets[joint])
+        lengths = np.sqrt(np.sum(track * track, axis=1))
         name = joints[joint].name
         notes.append(
             Note(

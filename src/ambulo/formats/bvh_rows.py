@@ -32,7 +32,10 @@ def read_rows(
     """
     from ambulo.formats import bvh_numbers_kernels as kernels
 
-    block = np.frombuffer(data, np.uint8)[header.rows_start :]
+    start = header.rows_start
+    if not data.endswith(b"\n"):
+        data, start = data[start:] + b"\n", 0
+    block = np.frombuffer(data, np.uint8)[start:]
     room = block.size // 2 + 2
     # Only the pages that are written to take memory.
     numbers, line_numbers, line_ends = np.empty(room), np.empty(room, np.int32), np.empty(room, np.int64)

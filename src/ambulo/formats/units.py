@@ -96,10 +96,13 @@ def body_span(parents: ArrayLike, bone_lengths: ArrayLike, end_lengths: ArrayLik
     bone = np.asarray(bone_lengths, np.float64)
     deepest = np.array(end_lengths, np.float64)
     second = np.zeros_like(deepest)
-    longest = 0.0
+    chain = longest = 0.0
     for joint in range(len(parent) - 1, -1, -1):
-        # A joint with one child ends no path, unless nothing branches at all.
-        longest = max(longest, deepest[joint] + second[joint])
+        # A path turns round where two branches meet. A joint above all branches (a root on the floor below the hips)
+        # belongs to no path, unless nothing branches at all.
+        chain = max(chain, deepest[joint])
+        if second[joint] > 0.0:
+            longest = max(longest, deepest[joint] + second[joint])
         above = parent[joint]
         if above >= 0:
             reach = deepest[joint] + bone[joint]
@@ -108,7 +111,7 @@ def body_span(parents: ArrayLike, bone_lengths: ArrayLike, end_lengths: ArrayLik
                 deepest[above] = reach
             elif reach > second[above]:
                 second[above] = reach
-    return float(longest)
+    return float(longest or chain)
 
 
 def looks_human(names: Sequence[str]) -> bool:
