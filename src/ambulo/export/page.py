@@ -129,7 +129,8 @@ def measures_table(measures: Mapping[str, Measure]) -> str:
     rows = []
     for name, measure in measures.items():
         ratio = ""
-        if measure.raw and np.isfinite(measure.raw) and np.isfinite(measure.value) and measure.unit != "%":
+        comparable = measure.raw is not None and np.isfinite(measure.raw) and np.isfinite(measure.value)
+        if comparable and measure.raw and measure.raw >= 0.01 and measure.unit != "%":
             ratio = f"{measure.value / measure.raw:.2f}"
         rows.append(
             f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{number(measure.value)}</td>"
