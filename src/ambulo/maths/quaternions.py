@@ -24,7 +24,7 @@ def _floating(values: ArrayLike) -> Array:
 def identity(shape: int | tuple[int, ...] = (), dtype: type = np.float32) -> Array:
     """Identity rotations. Returns ``[*shape, 4]``."""
     shape = (shape,) if isinstance(shape, int) else shape
-    result = np.zeros((*shape, 4), dtype=dtype)
+    result: Array = np.zeros((*shape, 4), dtype=dtype)
     result[..., 3] = 1.0
     return result
 
@@ -118,7 +118,7 @@ def angle_between(a: ArrayLike, b: ArrayLike) -> Array:
     """Angle of the rotation from ``a`` to ``b``, in ``[0, pi]``. ``[..., 4], [..., 4] -> [...]``."""
     d = multiply_inverse(b, a)
     # atan2 keeps its precision near 0, where acos loses half the digits.
-    return 2.0 * np.arctan2(np.sqrt(np.sum(d[..., :3] ** 2, axis=-1)), np.abs(d[..., 3]))
+    return np.asarray(2.0 * np.arctan2(np.sqrt(np.sum(d[..., :3] ** 2, axis=-1)), np.abs(d[..., 3])))
 
 
 def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:

@@ -1,7 +1,7 @@
 """Where a body faces, by geometry alone: across the hips and shoulders, square to up.
 
-Rest frames differ from skeleton to skeleton (Bandai-Namco's hips have up along local X and left along -Y), so no
-local axis is taken for granted.
+Rest frames differ from skeleton to skeleton (Bandai-Namco's hips have up along local X and left along -Y), so no local
+axis is taken for granted.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def facing(global_positions: ArrayLike, skeleton: Skeleton) -> Float:
 
 
 def hips_forward_axis(global_positions: ArrayLike, global_rotations: ArrayLike, skeleton: Skeleton) -> Float:
-    """The local axis of the hips joint that points forward (the "hip forward axis" of S4.6), as a unit vector ``[3]``.
+    """The local axis of the hips joint that points forward (the "hip forward axis" of S4.6): a unit vector ``[3]``.
 
-    It is the cross product of the line across the hip joints and the first bone of the spine, both as the hips joint sees
-    them. Both are rigid with the pelvis, so the axis is the same in every take of a skeleton, whatever the chest does.
-    Where the spine gives no direction (no length, or along the line across), the world's up as the hips see it on average
-    stands in.
+    It is the cross product of the line across the hip joints and the first bone of the spine, both as the hips joint
+    sees them. Both are rigid with the pelvis, so the axis is the same in every take of a skeleton, whatever the chest
+    does, and on average it is the direction of :func:`facing`. Where the spine gives no direction (no length, or along
+    the line across), the world's up as the hips see it on average stands in.
 
     Args:
         global_positions: ``[T, J, 3]``.

@@ -22,8 +22,8 @@ ROLES: tuple[str, ...] = (
     *(f"left_{role}" for role in _SIDED),
     *(f"right_{role}" for role in _SIDED),
 )
-"""All role names. ``foot`` is the ankle joint, ``toe`` the joint at the base of the toes; ``chest`` is the joint that the
-shoulders and the neck hang from, ``spine`` the first joint above the hips, ``shoulder`` the clavicle's joint."""
+"""All role names. ``foot`` is the ankle joint, ``toe`` the joint at the base of the toes; ``chest`` is the joint that
+the shoulders and the neck hang from, ``spine`` the first joint above the hips, ``shoulder`` the clavicle's joint."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,11 @@ def detect_roles(
 ) -> RoleReport:
     """Find the joint of each humanoid role.
 
-    Geometry looks for two pairs of like chains (legs end lowest, arms hang from the chest), the column between and above
-    them, and tells left from right by where toes point and knees bend. Names (see :mod:`ambulo.motion.humanoid_names`)
-    propose joints. Where both agree, fine; where geometry finds nothing or a proposed joint fits as well, the name wins;
-    a named joint at the same place as the joint above it (``LHipJoint``, ``LowerBack``) is a helper and is passed over.
+    Geometry looks for two pairs of like chains (legs end lowest, arms hang from the chest), the column between and
+    above them, and tells left from right by where toes point and knees bend. Names (see
+    :mod:`ambulo.motion.humanoid_names`) propose joints. Where both agree, fine; where geometry finds nothing or a
+    proposed joint fits as well, the name wins; a named joint at the same place as the joint above it (``LHipJoint``,
+    ``LowerBack``) is a helper and is passed over.
 
     Args:
         skeleton: any skeleton.
@@ -93,17 +94,17 @@ def _settle_sides(skeleton: Skeleton, shape: Shape) -> None:
         if side is not None and role.startswith(("left_", "right_")):
             votes += 1 if role.startswith(side) else -1
     if votes < 0:
-        swapped = {"left": "right", "righ": "left"}
-        for table in (shape.roles, shape.evidence):
-            items = list(table.items())
-            table.clear()  # type: ignore[attr-defined]
-            for role, value in items:
-                head, _, tail = role.partition("_")
-                table[f"{swapped[head[:4]]}_{tail}" if head in ("left", "right") else role] = value  # type: ignore
+        shape.roles = {_other_side(role): joint for role, joint in shape.roles.items()}
+        shape.evidence = {_other_side(role): why for role, why in shape.evidence.items()}
     if votes == 0 and not shape.sides_known:
         for role in [role for role in shape.roles if role.startswith(("left_", "right_"))]:
             shape.roles.pop(role)
             shape.evidence[role] = "the limb was found, but nothing tells left from right: give a motion"
+
+
+def _other_side(role: str) -> str:
+    side, _, part = role.partition("_")
+    return {"left": f"right_{part}", "right": f"left_{part}"}.get(side, role)
 
 
 def _choose(body: Body, shape: Shape, role: str, named: list[int]) -> tuple[int | None, str]:

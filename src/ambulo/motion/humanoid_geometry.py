@@ -1,18 +1,20 @@
 """The shape of a humanoid, read without any names: two pairs of like limbs, a spine between them, a head on top.
 
-Lengths of bones do not depend on the pose; which pair is the legs and which side is left do, so these are read from frames
-of the motion where there are any, since rest frames differ too much between skeletons (in Bandai-Namco's all bones lie
-along X). Body proportions are those of R. Drillis and R. Contini, "Body segment parameters" (1966).
+Lengths of bones do not depend on the pose; which pair is the legs and which side is left do, so these are read from
+frames of the motion where there are any, since rest frames differ too much between skeletons (in Bandai-Namco's all
+bones lie along X). Body proportions are those of R. Drillis and R. Contini, "Body segment parameters" (1966).
 """
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.maths import quaternions
 from ambulo.motion.kinematics import forward
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
@@ -103,8 +105,6 @@ def read_body(skeleton: Skeleton, motion: Motion | None) -> Body:
     lengths[skeleton.parents < 0] = 0.0
     ends = np.nan_to_num(skeleton.end_offsets).astype(np.float64)
     tips = np.linalg.norm(ends, axis=-1)
-    from ambulo.maths import quaternions
-
     tip_poses = pose.positions + quaternions.rotate(pose.rotations, ends)
     reaches = tips.copy()
     following = np.full(skeleton.joint_count, -1, np.int64)
@@ -169,15 +169,15 @@ def read_shape(body: Body) -> Shape:
     legs, arms = chosen
     shape.put("hips", legs.base, "two like chains, the legs, hang from it")
     leg_joints = [_leg(body, joint) for joint in (legs.first, legs.second)]
-    stature = float(np.mean([leg["length"] for leg in leg_joints])) / LEG
+    stature = float(np.mean([leg.length for leg in leg_joints])) / LEG
     swap = False
-    if all(len(leg["roles"]) >= 3 for leg in leg_joints):
-        sign = _side_sign(body, [leg["roles"] for leg in leg_joints])
+    if all(len(leg.roles) >= 3 for leg in leg_joints):
+        sign = _side_sign(body, [leg.roles for leg in leg_joints])
         shape.sides_known = sign != 0
         swap = sign < 0
     sides = ("right", "left") if swap else ("left", "right")
     for side, leg in zip(sides, leg_joints, strict=True):
-        for role, (joint, why) in leg["roles"].items():
+        for role, (joint, why) in leg.roles.items():
             shape.put(f"{side}_{role}", joint, why)
     if arms is None:
         return shape
@@ -227,11 +227,16 @@ def _clusters(body: Body, chain: list[int]) -> list[list[int]]:
     return clusters
 
 
-def _leg(body: Body, joint: int) -> dict:
+class _Leg(NamedTuple):
+    roles: dict[str, tuple[int, str]]
+    length: float
+
+
+def _leg(body: Body, joint: int) -> _Leg:
     clusters = _clusters(body, body.chain(joint))
     bones = [float(body.lengths[cluster[0]]) for cluster in clusters[1:]]
     if len(bones) < 2:
-        return {"roles": {}, "length": float(body.reaches[joint])}
+        return _Leg({}, float(body.reaches[joint]))
     top = max(range(len(bones) - 1), key=lambda k: bones[k] + bones[k + 1])
     found = {
         "upper_leg": (clusters[top][-1], "starts the two longest bones of its leg"),
@@ -240,7 +245,7 @@ def _leg(body: Body, joint: int) -> dict:
     }
     if len(clusters) > top + 3:
         found["toe"] = (clusters[top + 3][0], "the joint below the foot")
-    return {"roles": found, "length": bones[top] + bones[top + 1]}
+    return _Leg(found, bones[top] + bones[top + 1])
 
 
 def _arms(body: Body, pair: LimbPair, stature: float) -> list[dict[str, tuple[int, str]]]:

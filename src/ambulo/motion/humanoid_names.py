@@ -1,9 +1,10 @@
 """What a joint's name says: its side, and which humanoid roles it may play.
 
-One table covers the spellings of CMU's three conversions (MotionBuilder, 3ds Max, Daz), Acclaim, LAFAN1 and PFNN, 100STYLE,
-Bandai-Namco, Mixamo, Rokoko, Xsens, Biped, Unreal's mannequin, VRM, Character Creator, SMPL. The same word means
-different joints in different files (``LeftShoulder`` is a clavicle in one and an upper arm in the other, ``Chest`` the lowest or the
-highest of the spine), so a name only ever *proposes* roles; :mod:`ambulo.motion.humanoid` decides with geometry.
+One table covers the spellings of CMU's three conversions (MotionBuilder, 3ds Max, Daz), Acclaim, LAFAN1 and PFNN,
+100STYLE, Bandai-Namco, Mixamo, Rokoko, Xsens, Biped, Unreal's mannequin, VRM, Character Creator, SMPL. The same word
+means different joints in different files (``LeftShoulder`` is a clavicle in one and an upper arm in the other,
+``Chest`` the lowest or the highest of the spine), so a name only ever *proposes* roles; :mod:`ambulo.motion.humanoid`
+decides with geometry.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SIDE_WORDS: dict[str, tuple[str, ...]] = {
     "upper_arm": ("arm", "upperarm", "uparm", "shldr", "humerus", "shoulder", "armupper", "bicep"),
     "forearm": ("forearm", "lowerarm", "lowarm", "elbow", "radius", "armlower"),
     "hand": ("hand", "wrist"),
-    "upper_leg": ("upleg", "upperleg", "thigh", "hip", "femur", "legupper", "leg"),
+    "upper_leg": ("upleg", "upperleg", "thigh", "hip", "femur", "legupper"),
     "lower_leg": ("leg", "lowerleg", "lowleg", "shin", "calf", "knee", "tibia", "leglower", "foreleg"),
     "foot": ("foot", "ankle"),
     "toe": ("toe", "toebase", "toes", "ball", "toe0"),
@@ -41,54 +42,15 @@ _WORDS = frozenset(word for words in (*SIDE_WORDS.values(), *CENTRE_WORDS.values
     "eye",
 }
 # Words in front of a name that belong to the rig, not to the joint.
-_PREFIXES = frozenset(
-    [
-        "mixamorig",
-        "bip",
-        "biped",
-        "valvebiped",
-        "joint",
-        "jnt",
-        "j",
-        "cc",
-        "base",
-        "def",
-        "org",
-        "rig",
-        "skel",
-        "skeleton",
-        "character",
-        "char",
-        "actor",
-        "bone",
-        "b",
-        "sk",
-        "newton",
-    ]
-)
+_PREFIX_WORDS = """
+    mixamorig bip biped valvebiped joint jnt j cc base def org rig skel skeleton character char actor bone b sk
+"""
+_PREFIXES = frozenset(_PREFIX_WORDS.split())
 # A joint so called is a helper, an end or a control, never the joint that plays a role.
-_HELPERS = frozenset(
-    [
-        "end",
-        "nub",
-        "site",
-        "tip",
-        "twist",
-        "roll",
-        "ik",
-        "pole",
-        "target",
-        "helper",
-        "ctrl",
-        "control",
-        "effector",
-        "dummy",
-        "aim",
-        "footsteps",
-        "sec",
-        "adj",
-    ]
-)
+_HELPER_WORDS = """
+    end nub site tip twist roll ik pole target helper ctrl control effector dummy aim footsteps sec adj
+"""
+_HELPERS = frozenset(_HELPER_WORDS.split())
 _TOKEN = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
 
 

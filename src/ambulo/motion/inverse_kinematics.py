@@ -64,5 +64,8 @@ def solve_two_bone(
         raise MotionError(f"two-bone IK needs {count} rows in every argument, got {[a.shape[0] for a in arrays]}")
     rows = [np.ascontiguousarray(np.broadcast_to(array, (count, array.shape[1]))) for array in arrays]
     root_out, mid_out = np.empty((count, 4), np.float32), np.empty((count, 4), np.float32)
-    inverse_kinematics_kernels.two_bone_batch(*rows, float(max_length_buffer), root_out, mid_out)
+    root, mid, end, target, hint, root_q, mid_q, parent_q = rows
+    inverse_kinematics_kernels.two_bone_batch(
+        root, mid, end, target, hint, root_q, mid_q, parent_q, float(max_length_buffer), root_out, mid_out
+    )
     return root_out, mid_out

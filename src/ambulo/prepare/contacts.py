@@ -44,8 +44,8 @@ def contacts(
     """Contact of the left and the right foot with the ground.
 
     A foot is down where the speed of its toe joint (3D, central differences) is under ``speed``; a median filter
-    removes what is too short. Speed alone also calls a foot that is held still in the air a contact; ``height`` rules that
-    out where the ground is known to be flat.
+    removes what is too short. Speed alone also calls a foot that is held still in the air a contact; ``height`` rules
+    that out where the ground is known to be flat.
 
     Args:
         motion: with roles.

@@ -20,8 +20,8 @@ POP_RETURN = 0.3
 FLIP_ANGLE = np.radians(60.0)
 """A flip turns a joint by at least this from one frame to the next ..."""
 FLIP_SPEED = np.radians(5000.0)
-"""... and by at least this much a second. (The fastest human joint, a pitcher's shoulder, reaches 7,000 degrees a second
-about its long axis; in locomotion nothing comes near.)"""
+"""... and by at least this much a second. (The fastest human joint, a pitcher's shoulder, reaches 7,000 degrees a
+second about its long axis; in locomotion nothing comes near.)"""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Glitch:
         joint: name of the joint that shows it most.
         reason: ``"speed"`` (m/s over the limit), ``"pop"`` (one frame off) or ``"flip"`` (turned over at once).
         value: the largest value met: m/s, or degrees a second.
+        displacement: metres by which the fault throws the farthest point below the joint (infinite for ``"speed"``).
     """
 
     start_frame: int
@@ -41,6 +42,7 @@ class Glitch:
     joint: str
     reason: str
     value: float
+    displacement: float = float("inf")
 
 
 def find_glitches(motion: Motion, *, speed: float = 20.0, pose: GlobalPose | None = None) -> list[Glitch]:
@@ -80,11 +82,11 @@ def find_glitches(motion: Motion, *, speed: float = 20.0, pose: GlobalPose | Non
             pops[at] = across < POP_RETURN * least[at]
         flags = np.concatenate([np.zeros_like(pops[:1]), pops])
         values = np.concatenate([np.zeros_like(least[:1]), least])
-        found += _runs(flags, np.degrees(values) * motion.rate, 1, "pop", names)
+        found += _runs(flags, np.degrees(values) * motion.rate, 1, "pop", names, _displacements(motion, values))
         # A pop is also two turns; it is told once.
         flips[:-1] &= ~pops
         flips[1:] &= ~pops
-    found += _runs(flips, np.degrees(steps) * motion.rate, 2, "flip", names)
+    found += _runs(flips, np.degrees(steps) * motion.rate, 2, "flip", names, _displacements(motion, steps))
     return sorted(found, key=lambda glitch: (glitch.start_frame, glitch.reason))
 
 
@@ -93,8 +95,25 @@ def _angles(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float3
     return np.asarray(2.0 * np.arccos(np.minimum(np.abs(np.einsum("tjk,tjk->tj", a, b)), 1.0)))
 
 
+def _displacements(motion: Motion, angles: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Metres by which the farthest point below each joint moves when it turns by the angles ``[T, J]``."""
+    skeleton = motion.skeleton
+    lengths = np.linalg.norm(motion.positions[0], axis=-1)
+    reaches = np.linalg.norm(np.nan_to_num(skeleton.end_offsets), axis=-1)
+    for joint in range(skeleton.joint_count - 1, 0, -1):
+        parent = skeleton.parents[joint]
+        if parent >= 0:
+            reaches[parent] = max(reaches[parent], lengths[joint] + reaches[joint])
+    return np.asarray(2.0 * np.sin(0.5 * np.minimum(angles, np.pi)) * reaches)
+
+
 def _runs(
-    flags: NDArray[np.bool_], values: NDArray[np.floating], reach: int, reason: str, names: tuple[str, ...]
+    flags: NDArray[np.bool_],
+    values: NDArray[np.floating],
+    reach: int,
+    reason: str,
+    names: tuple[str, ...],
+    displacements: NDArray[np.floating] | None = None,
 ) -> list[Glitch]:
     """Join flagged rows into stretches; a flag at row t concerns the frames ``[t, t + reach)``."""
     rows = np.flatnonzero(flags.any(axis=1))
@@ -105,7 +124,8 @@ def _runs(
         inside = np.where(flags[group], values[group], -np.inf)
         worst = int(np.argmax(inside.max(axis=0)))
         start, stop = int(group[0]), int(group[-1]) + reach
-        glitches.append(Glitch(start, stop, names[worst], reason, float(inside.max())))
+        thrown = np.inf if displacements is None else np.where(flags[group], displacements[group], 0.0).max()
+        glitches.append(Glitch(start, stop, names[worst], reason, float(inside.max()), float(thrown)))
     return glitches
 
 

@@ -25,6 +25,9 @@ from ambulo.prepare.velocities import angular, linear
 SHORTEST = 0.2
 """Seconds: a usable range shorter than this holds no motion to match."""
 
+SERIOUS = 0.1
+"""Metres: a pop or flip that throws no part of the body this far (a thumb, a toe tip) is reported but stays usable."""
+
 
 def prepare_take(
     motion: Motion,
@@ -134,6 +137,8 @@ def _glitch_frames(
 ) -> NDArray[np.bool_]:
     mask = np.zeros(frame_count, bool)
     for glitch in glitches:
+        if glitch.displacement < SERIOUS:
+            continue
         start = (glitch.start_frame / source_rate - settings.glitch_margin) * settings.rate
         stop = ((glitch.stop_frame - 1) / source_rate + settings.glitch_margin) * settings.rate
         mask[max(0, int(np.ceil(start - 1e-6))) : max(0, int(np.floor(stop + 1e-6)) + 1)] = True

@@ -30,10 +30,10 @@ def root_motion(
 ) -> tuple[Float, Float]:
     """Position and heading of the root over time.
 
-    Position (S4.4): the chest projected on y = 0, smoothed by a Savitzky-Golay filter. Heading (S4.6): the hips' forward
-    axis (:func:`ambulo.motion.facing.hips_forward_axis`) projected, normalised, smoothed, normalised, as the rotation
-    about +Y that takes +Z there. Where the axis is nearly vertical (lying, a flip) its projection says nothing and is
-    interpolated from the frames around.
+    Position (S4.4): the chest projected on y = 0, smoothed by a Savitzky-Golay filter. Heading (S4.6): the hips'
+    forward axis (:func:`ambulo.motion.facing.hips_forward_axis`) projected, normalised, smoothed, normalised, as the
+    rotation about +Y that takes +Z there. Where the axis is nearly vertical (lying, a flip) its projection says nothing
+    and is interpolated from the frames around.
 
     Args:
         motion: with roles; the floor of the take at y = 0.

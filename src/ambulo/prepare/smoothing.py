@@ -17,11 +17,11 @@ def smooth(values: NDArray[np.floating], seconds: float, rate: float, order: int
     A take shorter than the window gets the longest odd window that fits; one shorter than the polynomial needs gets the
     highest order that fits; fewer than three frames come back as they are.
     """
-    values = np.asarray(values, np.float64)
-    count = values.shape[0]
+    samples: NDArray[np.float64] = np.asarray(values, np.float64)
+    count = samples.shape[0]
     window = min(odd_window(seconds, rate), count if count % 2 else count - 1)
     if window < 3:
-        return values.copy()
+        return samples.copy()
     from scipy.signal import savgol_filter
 
-    return np.asarray(savgol_filter(values, window, min(order, window - 1), axis=0, mode="interp"), np.float64)
+    return np.asarray(savgol_filter(samples, window, min(order, window - 1), axis=0, mode="interp"), np.float64)

@@ -16,8 +16,10 @@ HEAD_TIME = 0.25
 """Seconds at either end within which a jump cuts what lies outside it."""
 RINGING_TIME = 0.2
 """Seconds after such a jump within which ringing is looked for."""
+RINGING_START = 10.0
+"""Ringing begins with an acceleration of this many times the take's median ..."""
 RINGING_RATIO = 4.0
-"""Ringing is an acceleration of this many times the take's median."""
+"""... and lasts until it stays under this many times."""
 STILL_SPEED = 0.3
 """m/s: in a held T-pose no joint is faster."""
 
@@ -41,8 +43,8 @@ def usable_range(motion: Motion, *, pose: GlobalPose | None = None) -> TrimRepor
     """Find the part of a take between calibration at its start and at its end.
 
     Cut are: frames before a jump in the first quarter of a second and after one in the last; the frames after such a
-    jump in which the data still rings (the Daz-friendly release of CMU has about five to eight); a T-pose held at an end,
-    with or without a jump after it. What lies inside is never cut here: see :mod:`ambulo.prepare.glitches`.
+    jump in which the data still rings (the Daz-friendly release of CMU has about five to eight); a T-pose held at an
+    end, with or without a jump after it. What lies inside is never cut here: see :mod:`ambulo.prepare.glitches`.
 
     Args:
         motion: roles are needed for the T-pose only; without them jumps alone are looked for.
@@ -85,9 +87,11 @@ def _cut(
     if jumps.size:
         after = int(jumps[-1]) + 1
         reasons.append(
-            f"a jump of {np.linalg.norm(moved[jumps[-1]], axis=-1).max():.2f} m in one frame ends the {end} {after} frames"
+            f"a jump of {np.linalg.norm(moved[jumps[-1]], axis=-1).max():.2f} m in one frame ends the {end} {after}
+            frames"
         )
-        ringing = _ringing_frames(moved[after:], rate)
+        # A converter's filter runs forward in time, so it rings after a jump and never before one.
+        ringing = _ringing_frames(moved[after:], rate) if end == "first" else 0
         if ringing:
             reasons.append(f"{ringing} more frames ring after that jump")
         cut = max(cut, after + ringing)
@@ -101,7 +105,10 @@ def _ringing_frames(moved: NDArray[np.float32], rate: float) -> int:
     limit = int(RINGING_TIME * rate)
     if len(acceleration) < 2 * limit:
         return 0
-    loud = acceleration[: limit + 2] > RINGING_RATIO * np.median(acceleration)
+    usual = float(np.median(acceleration))
+    if acceleration[:2].max() <= RINGING_START * usual:
+        return 0
+    loud = acceleration[: limit + 2] > RINGING_RATIO * usual
     count = 0
     # Entry i belongs to frame i + 1. Two quiet frames in a row end the ringing.
     while count < limit and (loud[count] or loud[count + 1]):
