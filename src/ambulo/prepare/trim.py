@@ -86,10 +86,8 @@ def _cut(
     jumps = np.flatnonzero(speeds[:within] > JUMP_SPEED)
     if jumps.size:
         after = int(jumps[-1]) + 1
-        reasons.append(
-            f"a jump of {np.linalg.norm(moved[jumps[-1]], axis=-1).max():.2f} m in one frame ends the {end} {after}
-            frames"
-        )
+        distance = float(np.linalg.norm(moved[jumps[-1]], axis=-1).max())
+        reasons.append(f"a jump of {distance:.2f} m in one frame ends the {end} {after} frames")
         # A converter's filter runs forward in time, so it rings after a jump and never before one.
         ringing = _ringing_frames(moved[after:], rate) if end == "first" else 0
         if ringing:
