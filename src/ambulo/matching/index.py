@@ -266,8 +266,11 @@ class SearchIndex:
             clip = np.searchsorted(self.clip_starts, current, side="right")
             open_to &= ~((np.abs(frames - current) < surround_frames) & (clips == clip))
         rivals: list[Rival] = []
+        # Only so many of the best can be shadowed by the playhead or by better ones; the rest needs no sorting.
+        enough = min(costs.shape[0], k * (2 * separation_frames + 1) + 2 * surround_frames + 1)
+        best = np.flatnonzero(costs <= np.partition(costs, enough - 1)[enough - 1]) if enough else np.zeros(0, np.int64)
         # Frames ascend, so a stable sort puts the lower of two equal ones first.
-        for place in np.argsort(costs, kind="stable"):
+        for place in best[np.argsort(costs[best], kind="stable")]:
             if len(rivals) >= k:
                 break
             if open_to[place]:

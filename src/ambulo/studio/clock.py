@@ -6,6 +6,7 @@ callbacks, called in this thread. While nobody watches, the session stands still
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -41,6 +42,41 @@ def problem_of(error: AmbuloError) -> messages.Problem:
     return messages.Problem(error.message, error.key, error.remedy)
 
 
+class _Explainer:
+    """A thread that works out explanations: each costs several steps' time, and only the newest asked for matters."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._asked: SimpleQueue[Callable[[], messages.Choice] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="ambulo-studio-explainer", daemon=True)
+        self._thread.start()
+
+    def ask(self, explanation: Callable[[], messages.Choice]) -> None:
+        self._asked.put(explanation)
+
+    def stop(self) -> None:
+        self._asked.put(None)
+        self._thread.join(timeout=5.0)
+
+    def _run(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            with contextlib.suppress(Empty):
+                while (newer := self._asked.get_nowait()) is not None:
+                    asked = newer
+                return
+            try:
+                self._tell(asked())
+            except AmbuloError as error:
+                self._tell(problem_of(error))
+            except Exception as error:
+                log.exception("an explanation failed")
+                self._tell(_broken(error))
+
+
+def _broken(error: Exception) -> messages.Problem:
+    return messages.Problem(f"something is broken in ambulo: {type(error).__name__}: {error}")
+
+
 class Clock:
     """Moves a session in a thread of its own.
 
@@ -55,6 +91,7 @@ class Clock:
         self._on_frame = on_frame
         self._on_message = on_message
         self._posted: SimpleQueue[_Posted] = SimpleQueue()
+        self._explainer = _Explainer(on_message)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._watchers = 0
@@ -71,6 +108,7 @@ class Clock:
         self._posted.put(_Posted(lambda: None, lambda _: None))
         if self._thread is not None:
             self._thread.join(timeout=5.0)
+        self._explainer.stop()
 
     def post(self, message: messages.ClientMessage, tell: Tell) -> None:
         """Hand in a message from a page; ``tell`` answers that page alone where it is refused."""
@@ -123,7 +161,7 @@ class Clock:
             self._on_frame(session.frame())
             if now >= next_choice:
                 next_choice = now + CHOICE_INTERVAL
-                self._on_message(session.choice())
+                self._explainer.ask(session.explanation())
             if now >= next_stats:
                 next_stats = now + STATS_INTERVAL
                 self._tell_stats(stats_steps, now - stats_began)
@@ -153,7 +191,7 @@ class Clock:
             posted.tell(problem_of(error))
         except Exception as error:  # a bug must not take the studio down; it is told and logged
             log.exception("the studio could not do %s", type(posted.message).__name__)
-            posted.tell(messages.Problem(f"something is broken in ambulo: {type(error).__name__}: {error}"))
+            posted.tell(_broken(error))
         return not isinstance(posted.message, messages.Input)
 
     def _advance(self) -> bool:
@@ -172,7 +210,7 @@ class Clock:
         except Exception as error:
             log.exception("a step failed")
             session.paused = True
-            self._on_message(messages.Problem(f"something is broken in ambulo: {type(error).__name__}: {error}"))
+            self._on_message(_broken(error))
             self._on_message(session.status())
             return False
         self._costs.append(session.now.microseconds)

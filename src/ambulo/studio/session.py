@@ -6,15 +6,18 @@ Everything here happens in one thread, the one that calls; :mod:`ambulo.studio.c
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ambulo.control.controller import Controller, State
+from ambulo.control.explanation import Candidate, Explanation
 from ambulo.control.intent import Intent
 from ambulo.control.pose import Pose
-from ambulo.errors import AmbuloError, StudioError, nearest_names
+from ambulo.database.database import Database
+from ambulo.errors import StudioError, nearest_names
 from ambulo.studio import frames, messages
 from ambulo.studio.history import History, Moment
 from ambulo.studio.open_project import OpenProject, ProjectOpener
@@ -135,20 +138,11 @@ class Session:
 
     def choice(self) -> messages.Choice:
         """Why the moment shown shows what it shows, with the weights of now."""
-        now = self.now
-        why = self._controller.explain(now.state)
-        clip, clip_time = self.project.database.locate(now.frame)
-        return messages.Choice(
-            tick=now.tick,
-            clip=clip.name,
-            time=clip_time,
-            winner=_candidate(why.winner),
-            runner_up=None if why.runner_up is None else _candidate(why.runner_up),
-            continuing=None if why.continuing is None else _candidate(why.continuing),
-            candidate_count=int(why.candidate_count),
-            filtered={reason: int(count) for reason, count in why.filtered.items()},
-            age=float(why.age),
-        )
+        return self.explanation()()
+
+    def explanation(self) -> Callable[[], messages.Choice]:
+        """What :meth:`choice` would say of this moment, to be worked out later and in any thread."""
+        return partial(_explain, self._controller, self.project.database, self.now)
 
     # --- what happens ------------------------------------------------------------------------------------------------
 
@@ -276,11 +270,23 @@ class Session:
         self._start(state)
 
 
-def _candidate(candidate: object) -> messages.CandidateInfo:
-    from ambulo.control.explanation import Candidate
+def _explain(controller: Controller, database: Database, moment: Moment) -> messages.Choice:
+    why: Explanation = controller.explain(moment.state)
+    clip, clip_time = database.locate(moment.frame)
+    return messages.Choice(
+        tick=moment.tick,
+        clip=clip.name,
+        time=clip_time,
+        winner=_candidate(why.winner),
+        runner_up=None if why.runner_up is None else _candidate(why.runner_up),
+        continuing=None if why.continuing is None else _candidate(why.continuing),
+        candidate_count=int(why.candidate_count),
+        filtered={reason: int(count) for reason, count in why.filtered.items()},
+        age=float(why.age),
+    )
 
-    if not isinstance(candidate, Candidate):
-        raise AmbuloError(f"a controller explained itself by {type(candidate).__name__}, not by Candidate")
+
+def _candidate(candidate: Candidate) -> messages.CandidateInfo:
     return messages.CandidateInfo(
         candidate.frame, candidate.clip, candidate.time, candidate.cost, dict(candidate.costs)
     )

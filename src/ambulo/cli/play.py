@@ -1,0 +1,66 @@
+"""``ambulo play``: steer the character in the browser."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Open the studio: a page in the browser in which you steer the character by keyboard or gamepad."""
+
+    projects: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Folders of built projects; the first is opened, the page can switch to the others."""
+    controller: str = "motion_matching"
+    """Controller to begin with."""
+    port: int = 0
+    """Port on the loopback interface; 0 takes a free one."""
+    browser: Annotated[bool, tyro.conf.FlagCreatePairsOn] = True
+    """Open the page in the browser."""
+    json: bool = False
+    """Print one JSON object with the address once the studio is ready."""
+
+
+def run(arguments: Arguments) -> None:
+    """Serve until interrupted; the address is printed (and the browser opened) once steps are compiled."""
+    try:
+        from ambulo.studio import server
+    except ModuleNotFoundError as error:
+        from ambulo.errors import StudioError
+
+        raise StudioError(
+            f"the studio needs the package {error.name}", key=error.name, remedy="pip install 'ambulo[studio]'"
+        ) from error
+    from ambulo.studio.launch import make_session
+
+    server.static_folder()
+    session = make_session(arguments.projects, controller=arguments.controller)
+    listener = server.bind(arguments.port)
+    host, port = listener.getsockname()[:2]
+    address = f"http://{host}:{port}/"
+    app = server.create_app(session, port=port)
+    _announce(arguments, session.projects, address)
+    if arguments.browser:
+        import webbrowser
+
+        if not webbrowser.open(address):
+            print(f"no browser could be opened; open {address} yourself", file=sys.stderr)
+    server.serve(app, listener)
+
+
+def show(result: None) -> None:
+    """Nothing is left to say once the studio has closed."""
+
+
+def _announce(arguments: Arguments, projects: list[str], address: str) -> None:
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.encode({"url": address, "projects": projects}).decode(), flush=True)
+    else:
+        print(f"{', '.join(projects)}: {address}  (Ctrl+C ends)", flush=True)

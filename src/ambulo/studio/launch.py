@@ -1,0 +1,52 @@
+"""From folders on the command line to a session that is ready to play."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ambulo.errors import StudioError
+from ambulo.studio.open_project import OpenProject, open_project
+from ambulo.studio.session import Session
+
+WARM_STEPS = 30
+"""Steps taken before the page opens: they load the compiled kernels and pass a few searches."""
+
+
+def make_session(folders: Sequence[Path], *, controller: str = "motion_matching", seed: int = 0) -> Session:
+    """A session that has taken its first steps, so that nothing is compiled while somebody plays.
+
+    Args:
+        folders: of built projects (or their ``ambulo.toml``); named after their folders.
+        controller: name of the controller.
+        seed: for the controller.
+
+    Raises:
+        StudioError: no folder is given, or the same one twice.
+        DatabaseError: a project was not built, or is damaged.
+        ControlError: there is no such controller.
+    """
+    places = _names([folder.parent if folder.suffix == ".toml" else folder for folder in folders])
+
+    def opener(name: str) -> OpenProject:
+        return open_project(places[name], name)
+
+    session = Session(list(places), opener, controller=controller, seed=seed)
+    for _ in range(WARM_STEPS):
+        session.advance()
+    session.choice()
+    return session
+
+
+def _names(folders: Sequence[Path]) -> dict[str, Path]:
+    """A short unique name for every folder: its own, with its parent's where two are equal."""
+    if not folders:
+        raise StudioError("there is no project to play", remedy="name the folder of a built project")
+    resolved = [folder.resolve() for folder in folders]
+    if len(set(resolved)) < len(resolved):
+        raise StudioError("the same project is named twice", path=next(p for p in resolved if resolved.count(p) > 1))
+    short = [path.name for path in resolved]
+    return {
+        path.name if short.count(path.name) == 1 else path.as_posix(): folder
+        for path, folder in zip(resolved, folders, strict=True)
+    }
