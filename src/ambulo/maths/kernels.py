@@ -114,9 +114,10 @@ def quat_between(a: Vector, b: Vector) -> Quaternion:
         return (0.0, 0.0, 0.0, 1.0)
     dot = (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) / (la * lb)
     if dot < -0.999999:
-        if abs(a[1]) > 0.9 * la:
-            return (1.0, 0.0, 0.0, 0.0)
-        return (0.0, 1.0, 0.0, 0.0)
+        # Half a turn about an axis square to a: the part of +Y that is, unless a is near +Y itself.
+        hx, hy = (1.0, 0.0) if abs(a[1]) > 0.9 * la else (0.0, 1.0)
+        along = (hx * a[0] + hy * a[1]) / (la * la)
+        return quat_normalize((hx - along * a[0], hy - along * a[1], -along * a[2], 0.0))
     s = 1.0 / (la * lb)
     return quat_normalize(
         (
