@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ambulo.maths import quaternions
 from ambulo.synthesis.body import BALL_HEIGHT, BALL_JOINT, HEEL_SOLE, TOE_LENGTH
-from ambulo.synthesis.curves import keyed, ramp, soft_step, wrap
+from ambulo.synthesis.curves import keyed, ramp, soft_step
 from ambulo.synthesis.footsteps import Footsteps, Step
 from ambulo.synthesis.terrain import Terrain
 
@@ -36,6 +36,7 @@ class Feet:
         heel_contact: bool ``[2, T]``: the heel stands still on the ground.
         load: ``[2, T]`` share of the body's weight, smooth; both zero in flight.
         progress: ``[2, T]`` 0 at landing to 1 at lift-off in stance; NaN in swing.
+        landing: ``[2, T]`` seconds until the foot lands; infinite in stance.
         speed, run: ``[2, T]`` of the step under way, held through the swing.
     """
 
@@ -47,6 +48,7 @@ class Feet:
     heel_contact: NDArray[np.bool_]
     load: Array
     progress: Array
+    landing: Array
     speed: Array
     run: Array
 
@@ -65,7 +67,7 @@ def _travel_profile(start: float, stop: float) -> Array:
 
 
 _TRAVEL_TIMES = np.linspace(0.0, 1.0, 4097)
-_TRAVEL_WALK, _TRAVEL_RUN = _travel_profile(0.42, 0.60), _travel_profile(0.48, 0.66)
+_TRAVEL_WALK, _TRAVEL_RUN = _travel_profile(0.34, 0.70), _travel_profile(0.44, 0.82)
 
 
 def _pivot(pitch: float) -> int:
@@ -87,7 +89,7 @@ def _one_foot(steps: tuple[Step, ...], others: tuple[Step, ...], time: Array, te
     guide, slide = np.zeros((frames, 3)), np.zeros(frames)
     toe, heel = np.zeros(frames, bool), np.zeros(frames, bool)
     load, progress = np.zeros(frames), np.full(frames, np.nan)
-    speed, run = np.zeros(frames), np.zeros(frames)
+    speed, run, landing = np.zeros(frames), np.zeros(frames), np.full(frames, np.inf)
     for i, step in enumerate(steps):
         stop = steps[i + 1].land if i + 1 < len(steps) else np.inf
         a, b = np.searchsorted(time, [step.land, min(stop, time[-1] + 1.0)])
@@ -107,10 +109,11 @@ def _one_foot(steps: tuple[Step, ...], others: tuple[Step, ...], time: Array, te
             1.0 - ramp(now, step.lift - 0.30 * step.nominal, step.lift + 0.02) if np.isfinite(step.lift) else 1.0
         )
         if i + 1 < len(steps) and swing.stop > swing.start:
+            landing[swing] = stop - time[swing]
             _swing(step, steps[i + 1], others, time, swing, rotation, bend, guide, slide, terrain)
     arm = BALL_JOINT + slide[:, None] * (HEEL_SOLE - BALL_JOINT)
     ankle = guide - quaternions.rotate(rotation, arm)
-    return ankle, rotation, bend, yaw, toe, heel, load, progress, speed, run
+    return ankle, rotation, bend, yaw, toe, heel, load, progress, landing, speed, run
 
 
 def _flat_time(step: Step) -> float:
@@ -144,9 +147,8 @@ def _angles(steps: tuple[Step, ...], time: Array, terrain: Terrain) -> tuple[Arr
     bend: list[tuple[float, float]] = []
     yaw: list[tuple[float, float]] = []
     slope: list[tuple[float, float]] = []
-    heading = steps[0].yaw
     for i, step in enumerate(steps):
-        heading += float(wrap(step.yaw - heading))
+        heading = step.yaw
         flat = _flat_time(step)
         ground = float(np.arctan(terrain.slope(step.place[1]) * np.cos(step.yaw)))
         if i:
@@ -165,7 +167,7 @@ def _angles(steps: tuple[Step, ...], time: Array, terrain: Terrain) -> tuple[Arr
         pitch += [(rise, 0.0), (middle, 0.42 * step.lift_pitch), (step.lift, step.lift_pitch)]
         raised = max(-step.lift_pitch, 0.0)
         bend += [(rise, 0.0), (middle, 0.42 * raised), (step.lift, raised)]
-        yaw.append((step.lift, heading))
+        yaw += [(rise, heading), (step.lift, heading + step.swivel)]
         slope.append((step.lift, ground))
         if i + 1 == len(steps):
             break

@@ -23,8 +23,10 @@ Array = NDArray[np.float64]
 
 _DEGREE = np.pi / 180.0
 _IDLE_HALF_WIDTH = 0.095
-_REACH_LAND = 0.46  # How far from under its hip joint a foot may land, m.
-_REACH_LIFT = 0.60  # How far from there it may leave, before its heel rises.
+_REACH_LAND = 0.38  # How far from under its hip joint a foot may land, m.
+_REACH_LIFT = 0.59  # How far ahead of its place the hip may be at lift-off: the heel rises.
+_REACH_SIDE = 0.46  # The same to the sides and behind.
+_SWIVEL = 0.65  # How far the body may turn over a standing foot before the foot swivels about its ball, radians.
 _BALANCE = 0.9 / 9.81  # Height of the centre of mass over gravity: how far feet trail an acceleration.
 LEFT, RIGHT = 0, 1
 
@@ -47,6 +49,7 @@ class Step:
         speed: ground speed in this step, m/s.
         run: 0 walking, 1 running.
         rise: height of the lowest point of the foot in the swing that leads here, metres.
+        swivel: radians that the foot turns about its ball while its heel is up, before it lifts.
         leap: the swing that leads here is a jump.
     """
 
@@ -64,6 +67,7 @@ class Step:
     rise: float
     leap: bool = False
     roll_time: float = 0.2
+    swivel: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -171,17 +175,18 @@ class _Planner:
         jitter = 1.0 + 0.02 * self.style.unsteady * float(self.rng.standard_normal())
         return speed, run, float(np.clip(period * np.clip(jitter, 0.85, 1.15), 0.26, 0.80 / min(self.style.tempo, 1.0)))
 
-    def stance(self, speed: float, run: float, foot: int) -> float:
+    def stance(self, speed: float, run: float, foot: int, period: float = 1.0) -> float:
+        """Share of a stride on the ground; quick steps leave at least a fifth of a second for the swing."""
         fraction = float(gait.stance_fraction(speed, run)) + self.style.stance * (1.0 - run)
         spared = self.style.limp * (1.0 if foot == LEFT else -1.0)
-        return float(np.clip(fraction - 0.05 * spared, 0.25, 0.76))
+        return float(np.clip(fraction - 0.05 * spared, 0.25, min(0.76, 1.0 - 0.11 / period)))
 
     # -- placing ----------------------------------------------------------------------------------------------------
 
     def step(self, foot: int, land: float, period: float, speed: float, run: float, leap: bool = False) -> Step:
         """The stance that begins at ``land``."""
         style, sign = self.style, 1.0 if foot == LEFT else -1.0
-        nominal = 2.0 * period * self.stance(speed, run, foot)
+        nominal = 2.0 * period * self.stance(speed, run, foot, period)
         window = self.mean(land, land + nominal)
         settle = 1.0 - float(ramp(self.top_speed(land + 0.5 * nominal, land + 0.5 * nominal + 0.5), 0.12, 0.6))
         rest = self.mean(land + 0.6, land + 0.9)
@@ -204,7 +209,7 @@ class _Planner:
         across = sign * width + float(noise[0])
         forward += float(noise[1]) - 0.012
         # Feet land nearer to the body than they leave it: a third of the stance is ahead, and the heel then rises.
-        forward -= 0.11 * nominal * ahead * (1.0 - settle)
+        forward -= (0.11 + 0.04 * run) * nominal * ahead * (1.0 - settle)
         balance = -0.5 * _BALANCE * window[5:7] * (1.0 - settle)
         size = float(np.hypot(*balance))
         balance *= min(1.0, 0.20 / max(size, 1e-6))
@@ -252,19 +257,26 @@ class _Planner:
     def _within_reach(self, foot: int, land: float, nominal: float, x: float, z: float) -> tuple[float, float]:
         """Pull a place towards the body until a leg can span it at lift-off and, above all, at landing."""
         place = np.array([x, z])
-        for time, limit in ((land + nominal, _REACH_LIFT - 0.04), (land, _REACH_LAND)):
+        for time, limit in ((land + nominal, _REACH_LIFT - 0.05), (land, _REACH_LAND)):
             hip = self._hip(foot, np.array([self.frame(time)]))[0]
             distance = float(np.hypot(*(place - hip)))
             if distance > limit:
                 place = hip + (place - hip) * (limit / distance)
         return float(place[0]), float(place[1])
 
+    def _ahead(self, step: Step, frames: Array) -> tuple[Array, Array]:
+        """How far the hip joint is ahead and to the left of a standing foot's place, in the foot's heading, metres."""
+        offset = self._hip(step.foot, frames) - np.array(step.place)
+        sine, cosine = np.sin(step.yaw), np.cos(step.yaw)
+        return offset[:, 0] * sine + offset[:, 1] * cosine, offset[:, 0] * cosine - offset[:, 1] * sine
+
     def _overstretched(self, foot: int, since: float) -> float:
         """When a standing foot gets out of the leg's reach, s; infinite where it does not within a second and a half."""
         step = self.steps[foot][-1]
         begin = self.frame(max(since, step.land + 0.06))
         frames = np.arange(begin, min(begin + round(1.5 * self.rate), self.last) + 1)
-        out = np.hypot(*(self._hip(foot, frames) - np.array(step.place)).T) > _REACH_LIFT
+        ahead, left = self._ahead(step, frames)
+        out = np.hypot(ahead / np.where(ahead > 0.0, _REACH_LIFT, _REACH_SIDE), left / _REACH_SIDE) > 1.0
         return float(frames[int(np.argmax(out))]) / self.rate if out.any() else np.inf
 
     def _on_tread(self, z: float) -> float:
@@ -289,8 +301,20 @@ class _Planner:
             pitch, after = self._push_off(step.foot, ahead / max(pace, 0.3), pace, step.run)
             stay = 2.0 * (step.land - lift) * self.stance(pace, step.run, step.foot)
             stay = min(before.nominal, stay / max(1.0 - self.stance(pace, step.run, step.foot), 0.2) * 0.5)
+            at = self.frame(lift)
+            # The farther the hip is ahead, the higher the heel.
+            ahead = float(self._ahead(before, np.array([at]))[0][0])
+            pitch = min(pitch, -62.0 * _DEGREE * float(ramp(ahead, 0.12, 0.54)))
+            roll = min(max(after * stay, 0.13 * abs(pitch)), 0.55 * (lift - before.land))
+            turned = self.path.facing[self.frame(before.land) : at + 1] - before.yaw
+            swivel = float(np.clip(np.sign(turned[-1]) * max(abs(turned[-1]) - _SWIVEL, 0.0), -1.3, 1.3))
+            if swivel:
+                pitch = min(pitch, -14.0 * _DEGREE)
+                late = int(np.argmax(np.abs(turned) > 0.3))
+                roll = max(roll, lift - before.land - late / self.rate)
+            roll = min(roll, 0.8 * (lift - before.land))
             mine[-1] = replace(
-                before, lift=lift, lift_pitch=pitch, flat=(before.flat[0], after), roll_time=after * stay
+                before, lift=lift, lift_pitch=pitch, flat=(before.flat[0], after), roll_time=roll, swivel=swivel
             )
         mine.append(step)
 
@@ -322,7 +346,9 @@ class _Planner:
                 time, last = started
                 continue
             speed, run, period = self.tempo(time)
-            period = float(np.clip(self._overstretched(last, time) - time, 0.24, period))
+            if run < 0.5:
+                # A walker must land before the other leg is at its end; a runner flies.
+                period = float(np.clip(self._overstretched(last, time) - time, 0.24, period))
             lift = self._lift(following, time + period, period, speed, run)
             leap = next((jump for jump in self.jumps if not jump.standing and jump.time <= time), None)
             if leap is None:
@@ -330,7 +356,7 @@ class _Planner:
                 self.put(self.step(following, land, period, speed, run), lift)
             else:
                 self.jumps.remove(leap)
-                contact = 2.0 * period * self.stance(speed, run, last)
+                contact = 2.0 * period * self.stance(speed, run, last, period)
                 land = time + contact + leap.flight
                 self.put(self.step(following, land, period, speed, run, leap=True), lift)
                 # The standing foot takes off; its own next landing is planned as usual, from a lift-off fixed here.
@@ -340,7 +366,7 @@ class _Planner:
         return Footsteps((tuple(self.steps[0]), tuple(self.steps[1])), tuple(self.flights))
 
     def _lift(self, foot: int, land: float, period: float, speed: float, run: float) -> float:
-        lift = land - 2.0 * period * (1.0 - self.stance(speed, run, foot))
+        lift = land - 2.0 * period * (1.0 - self.stance(speed, run, foot, period))
         fixed = self.steps[foot][-1].lift
         return min(lift, fixed)
 
@@ -374,7 +400,7 @@ class _Planner:
         foot = self._leading_foot(begin)
         begin = max(begin, self.steps[foot][-1].land + 0.15)
         speed, run, period = self.tempo(begin)
-        swing = float(np.clip(2.0 * period * (1.0 - self.stance(speed, run, foot)), 0.26, 0.48))
+        swing = float(np.clip(2.0 * period * (1.0 - self.stance(speed, run, foot, period)), 0.26, 0.48))
         land = min(begin + swing, max(self._overstretched(1 - foot, begin), begin + 0.24))
         self.put(self.step(foot, land, period, speed, run), begin)
         return land, foot

@@ -98,7 +98,7 @@ def swing_lift(speed: Any, run: Any) -> Any:
 # Knee flexion of the stance leg over stance (0 = landing, 1 = toe-off).
 _KNEE_TIMES = np.array([-0.02, 0.0, 0.22, 0.62, 0.82, 1.0, 1.02])
 _KNEE_WALK = np.array([6.0, 6.0, 18.0, 7.0, 14.0, 38.0, 38.0]) * _DEGREE  # Perry and Burnfield 2010
-_KNEE_RUN = np.array([18.0, 18.0, 36.0, 40.0, 32.0, 22.0, 22.0]) * _DEGREE  # Novacheck 1998
+_KNEE_RUN = np.array([18.0, 18.0, 40.0, 44.0, 36.0, 24.0, 24.0]) * _DEGREE  # Novacheck 1998
 
 
 def stance_knee_walk(progress: Any, speed: Any) -> Any:

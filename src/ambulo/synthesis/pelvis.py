@@ -16,7 +16,7 @@ from scipy.ndimage import maximum_filter1d
 from ambulo.maths import quaternions
 from ambulo.synthesis import gait
 from ambulo.synthesis.body import HIP_DROP, HIP_HALF_WIDTH, SHANK, THIGH
-from ambulo.synthesis.curves import ramp, smooth, smooth_noise, soft_step
+from ambulo.synthesis.curves import keyed, ramp, smooth, smooth_noise, soft_step
 from ambulo.synthesis.feet import Feet
 from ambulo.synthesis.footsteps import Footsteps, Step
 from ambulo.synthesis.path import BodyPath
@@ -104,6 +104,10 @@ def move_pelvis(
     surge = surge - 0.20 * np.sin(lean[:, 1] - style.lean * _DEGREE)
     position[:, 0] = path.position[:, 0] + sway * cosine + surge * sine
     position[:, 2] = path.position[:, 1] - sway * sine + surge * cosine
+    height = _height(path, feet, footsteps, style, crouch, position, rotation, run)
+    surge = _surge(path, height, run)
+    position[:, 0] += surge * sine
+    position[:, 2] += surge * cosine
     position[:, 1] = _height(path, feet, footsteps, style, crouch, position, rotation, run)
     return Pelvis(position, rotation, yaw, bank, pitch, separation, lean, shift, effort)
 
@@ -141,6 +145,15 @@ def _sway(path: BodyPath, feet: Feet, left: Array, style: Style, effort: Array, 
     return smooth(share * centre, 0.07, path.rate) + limp
 
 
+def _surge(path: BodyPath, height: Array, run: Array) -> Array:
+    """Fore-and-aft fluctuation within a step: a walker trades speed for height, a runner loses both in mid-stance."""
+    forward = path.in_facing(path.velocity)[:, 1]
+    high = height - smooth(height, 0.30, path.rate)
+    gain = 0.6 * forward / (forward**2 + 0.6) * (1.0 - 1.8 * run)
+    change = np.cumsum(-_GRAVITY * gain * high) / path.rate
+    return np.clip(change - smooth(change, 0.25, path.rate), -0.03, 0.03)
+
+
 def _height(
     path: BodyPath,
     feet: Feet,
@@ -169,17 +182,21 @@ def _height(
     flexion += 2.5 * (style.bounce - 1.0) * _DEGREE * np.cos(2.0 * np.pi * progress) * (feet.speed > 0.1)
     walk = _weighted(height(leg_reach(flexion)), feet, rate)
     running = gait.stance_knee_run(np.full_like(progress, 0.5)) + 0.6 * bend
-    base = _weighted(height(leg_reach(running)), feet, rate)
-    result = (1.0 - run) * walk + run * (smooth(base, 0.12, rate) + _bounce(footsteps.ordered(), frames, rate))
+    base = _at_mid_stance(height(leg_reach(running)), footsteps, rate)
+    result = (1.0 - run) * walk + run * (base + _bounce(footsteps.ordered(), frames, rate))
     result = smooth(result, 0.022, rate)
     for flight in footsteps.flights:
         result = _leap(result, flight.start, flight.stop, flight.standing, rate)
-    # No standing leg is stretched beyond a slight bend of the knee; the pelvis gives way smoothly and in time.
+    # No standing leg is stretched beyond a slight bend of the knee; the pelvis gives way smoothly and in time. Swinging
+    # legs count just before they land.
+    near = feet.landing < 0.07
     limit = np.where(feet.down, height(leg_reach(6.0 * _DEGREE)), np.inf)
-    for softness in (0.07, 0.045, 0.02):
-        excess = np.maximum(result - limit.min(axis=0), 0.0)
-        width = 2 * int(1.5 * softness * rate) + 1
-        result = result - smooth(maximum_filter1d(excess, width), 0.6 * softness, rate)
+    limit = np.where(near & ~feet.down, height(leg_reach(3.5 * _DEGREE)), limit).min(axis=0)
+    for _ in range(6):
+        result = result - 1.1 * smooth(np.maximum(result - limit, 0.0), 0.055, rate)
+    for softness in (0.03, 0.015):
+        excess = maximum_filter1d(np.maximum(result - limit, 0.0), 2 * int(softness * rate) + 1)
+        result = result - smooth(excess, 0.5 * softness, rate)
     return result
 
 
@@ -194,6 +211,19 @@ def _weighted(heights: Array, feet: Feet, rate: float) -> Array:
     return np.interp(at, at[known], mixed[known]) if known.any() else mixed
 
 
+def _at_mid_stance(heights: Array, footsteps: Footsteps, rate: float) -> Array:
+    """Heights of the standing legs at the middle of each stance, joined smoothly."""
+    frames = heights.shape[1]
+    keys: dict[int, float] = {}
+    for step in footsteps.ordered():
+        stop = min(step.lift, (frames - 1) / rate)
+        middle = round(0.5 * (max(step.land, 0.0) + stop) * rate)
+        keys[min(middle, frames - 1)] = float(heights[step.foot, min(middle, frames - 1)])
+    times = np.array(sorted(keys), np.float64)
+    values = np.array([keys[int(t)] for t in times])
+    return smooth(keyed(times, values, np.arange(frames, dtype=np.float64)), 0.06, rate)
+
+
 def _bounce(steps: list[Step], frames: int, rate: float) -> Array:
     """Vertical motion of a runner about the mid-stance height: a parabola in flight, half a sine in stance."""
     time = np.arange(frames) / rate
@@ -201,14 +231,16 @@ def _bounce(steps: list[Step], frames: int, rate: float) -> Array:
     for step, following in zip(steps, steps[1:], strict=False):
         if step.run < 0.05 or not np.isfinite(step.lift) or following.leap:
             continue
-        contact = step.lift - step.land
-        flight = max(following.land - step.lift, 0.0)
-        rise = 0.5 * _GRAVITY * flight
+        # Weight is borne for less long than the foot touches: effective contact is some 60 % of a step
+        # (R. Blickhan, J. Biomech. 22, 1989), and the body flies, to its own feeling, the rest of it.
+        period = following.land - step.land
+        contact = min(step.lift - step.land, 0.60 * period)
+        start = step.land + 0.5 * (step.lift - step.land - contact)
+        rise = 0.5 * _GRAVITY * (period - contact)
         depth = rise * contact / np.pi
-        a, m, b = np.searchsorted(time, [step.land, step.lift, following.land])
-        x = (time[a : min(m, b)] - step.land) / contact
-        result[a : min(m, b)] = depth * (1.0 - np.sin(np.pi * x))
-        t = time[m:b] - step.lift
+        a, m, b = np.searchsorted(time, [start, start + contact, start + period])
+        result[a:m] = depth * (1.0 - np.sin(np.pi * (time[a:m] - start) / contact))
+        t = time[m:b] - start - contact
         result[m:b] = depth + rise * t - 0.5 * _GRAVITY * t * t
     return result
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.maths import quaternions
-from ambulo.synthesis.curves import smooth, smooth_noise, soft_step, wrap
+from ambulo.synthesis.curves import smooth, smooth_noise, soft_step
 from ambulo.synthesis.footsteps import Flight
 from ambulo.synthesis.path import BodyPath
 from ambulo.synthesis.pelvis import Pelvis
@@ -188,4 +188,4 @@ def _jump_arms(flights: tuple[Flight, ...], frames: int, rate: float) -> Array:
 def knee_heading(path: BodyPath, pelvis: Pelvis, foot_yaw: Array) -> Array:
     """Where a knee points ``[T]``: between the pelvis and the foot."""
     hips = path.facing + pelvis.yaw
-    return hips + 0.6 * np.clip(wrap(foot_yaw - hips), -1.2, 1.2)
+    return hips + 0.6 * np.clip(foot_yaw - hips, -1.3, 1.3)
