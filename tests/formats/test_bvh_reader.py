@@ -305,7 +305,7 @@ def test_renaming_never_makes_a_new_duplicate(folder: Folder) -> None:
 def test_mutated_files_load_or_are_refused_but_never_crash(tmp_path: Path) -> None:
     random = np.random.default_rng(20)
     path = tmp_path / "fuzz.bvh"
-    seeds = [(HEADER + ROWS).encode(), (HEADER + ROWS).encode("utf-16")]
+    seeds = [(HEADER + ROWS * 15).encode(), (HEADER + ROWS * 15).encode("utf-16")]
     seeds.append((HEADER.split("MOTION")[0] + HEADER.split("HIERARCHY\n")[1] + "0 " * 18 + "\n" + "1e5 " * 18).encode())
     alphabet = b"{}0123456789.-+eE,\n\r\t nNaAIiFf:\x00\xff#JROEMCHX"
     outcomes = {"read": 0, "refused": 0}
@@ -338,4 +338,4 @@ def test_mutated_files_load_or_are_refused_but_never_crash(tmp_path: Path) -> No
                 for motion in motions:
                     assert np.isfinite(motion.positions).all()
                     assert np.abs(np.linalg.norm(motion.rotations, axis=-1) - 1.0).max(initial=0.0) < 1e-5
-    assert min(outcomes.values()) > 200
+    assert min(outcomes.values()) > 150

@@ -311,10 +311,10 @@ def quaternions_to_euler(rotations: Any, i: int, j: int, k: int, degrees: Any) -
         before_b = 0.0
         before_c = 0.0
         for t in range(rotations.shape[0]):
-            x = float(rotations[t, joint, 0])
-            y = float(rotations[t, joint, 1])
-            z = float(rotations[t, joint, 2])
-            w = float(rotations[t, joint, 3])
+            x = np.float64(rotations[t, joint, 0])
+            y = np.float64(rotations[t, joint, 1])
+            z = np.float64(rotations[t, joint, 2])
+            w = np.float64(rotations[t, joint, 3])
             n = x * x + y * y + z * z + w * w
             s = 2.0 / n if n > 0.0 else 0.0
             m[0, 0] = 1.0 - s * (y * y + z * z)

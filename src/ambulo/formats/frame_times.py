@@ -15,7 +15,7 @@ def nominal_rate(frame_time: float, written: str) -> float:
     """The rate that a frame time stands for.
 
     Files write 0.0333333, 0.033333 or 0.033 for 1/30 s, and some tools cut digits off where others round. The nominal
-    rate nearest to what is written is taken where it lies within the last written digit (and within 2 %), then any
+    rate nearest to what is written is taken where it lies within the last written digit (and within 2.5 %), then any
     whole rate that the digits single out, else ``1 / frame_time``.
 
     Args:
@@ -29,7 +29,7 @@ def nominal_rate(frame_time: float, written: str) -> float:
     for reach in (0.5, 1.02):
         tolerance = max(reach * step, 1e-6 * frame_time)
         for rates in (NOMINAL_RATES, _BROADCAST_RATES):
-            near = [r for r in rates if abs(1.0 / r - frame_time) <= tolerance and abs(r * frame_time - 1.0) < 0.02]
+            near = [r for r in rates if abs(1.0 / r - frame_time) <= tolerance and abs(r * frame_time - 1.0) < 0.025]
             if near:
                 return min(near, key=lambda r: abs(1.0 / r - frame_time))
     rate = 1.0 / frame_time
