@@ -88,6 +88,7 @@ def build_frames(
     """
     began = time.perf_counter()
     project = load_project(project_path)
+    worker_count(jobs, ())  # refuses a number that is not possible even where nothing is to be done
     folder = project.database_folder if folder is None else Path(folder)
     tell = progress or (lambda stage, done, total: None)
     with BuildLock(folder):
@@ -230,6 +231,8 @@ class _Build:
         self.fresh += late
 
     def _run(self, numbers: Sequence[int], jobs: int | None) -> None:
+        if not numbers:
+            return
         work = []
         for number in numbers:
             take, source = self.takes[number], self.project.sources[self.takes[number].source]

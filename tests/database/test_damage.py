@@ -1,0 +1,100 @@
+"""Databases that are missing, damaged or of another version: refused with a remedy, and mended by a build."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ambulo.database.build import build_frames
+from ambulo.database.database import Database
+from ambulo.errors import DatabaseError
+
+from .test_build import content
+
+Make = Callable[..., Path]
+
+
+def edit_manifest(folder: Path, **changes: Any) -> None:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def truncate(folder: Path) -> None:
+    path = folder / "frames" / "rotations.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def remove_catalog(folder: Path) -> None:
+    (folder / "catalog.sqlite").unlink()
+
+
+def ruin_catalog(folder: Path) -> None:
+    path = folder / "catalog.sqlite"
+    path.write_bytes(b"\0" * path.stat().st_size)
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "newer version": (lambda folder: edit_manifest(folder, version=99), "layout version 99, this ambulo reads 1"),
+    "no version": (lambda folder: edit_manifest(folder, version="one"), "layout version one"),
+    "another format": (lambda folder: edit_manifest(folder, format="zip"), "not the manifest of an ambulo database"),
+    "a field of another type": (lambda folder: edit_manifest(folder, rate="fast"), "damaged"),
+    "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "there is no database here"),
+    "half a manifest": (lambda folder: (folder / "manifest.json").write_text('{"format": "amb'), "damaged"),
+    "a truncated shard": (truncate, r"bytes where \d+ were written"),
+    "no catalogue": (remove_catalog, "is missing from the database"),
+    "a ruined catalogue": (ruin_catalog, "damaged"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_refused_with_a_remedy_and_mended_by_a_build(make_project: Make, damage: str) -> None:
+    project = make_project("walk_a.bvh")
+    build_frames(project)
+    folder = project / "database"
+    whole = content(folder)
+    harm, words = DAMAGES[damage]
+    harm(folder)
+    with pytest.raises(DatabaseError, match=words) as caught:
+        Database.open(project)
+    assert caught.value.path is not None and caught.value.path.is_relative_to(folder)
+    assert caught.value.remedy
+    report = build_frames(project, force=damage == "a ruined catalogue")  # its size is as it was: a build trusts it
+    assert not report.up_to_date
+    assert content(folder) == whole
+
+
+def test_a_damaged_build_record_costs_a_full_build_only(make_project: Make) -> None:
+    project = make_project("walk_a.bvh", "run_b.bvh")
+    build_frames(project)
+    whole = content(project / "database")
+    record = project / "database" / "build.json"
+    record.write_bytes(b"{" * record.stat().st_size)
+    Database.open(project)
+    assert build_frames(project).prepared == 2
+    assert content(project / "database") == whole
+
+
+def test_lost_stamps_cost_hashing_only(make_project: Make) -> None:
+    project = make_project("walk_a.bvh")
+    build_frames(project)
+    (project / "database" / "stamps.json").write_text("no JSON")
+    assert build_frames(project).up_to_date
+
+
+def test_the_catalogue_is_open_to_any_sqlite_tool(make_project: Make) -> None:
+    project = make_project("walk_a.bvh", "run_b.bvh")
+    build_frames(project)
+    connection = sqlite3.connect(project / "database" / "catalog.sqlite")
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    assert connection.execute("SELECT path, licence FROM sources").fetchall() == [("takes", "CC0-1.0")]
+    takes = connection.execute("SELECT path, status, unit, unit_guessed, up, frame_time FROM takes").fetchall()
+    assert takes[0] == ("takes/run_b.bvh", "used", "centimetre", 1, "+Y", pytest.approx(1 / 30))
+    channels = connection.execute("SELECT name, shape, unit FROM channels ORDER BY name").fetchall()
+    assert ("velocities", "jointx3", "m/s") in channels
+    connection.close()
