@@ -1,0 +1,135 @@
+// The studio's entry: wires the connection, the steering, the scene and the panels together.
+
+import "../ui/style.css";
+import "./studio.css";
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { PROTOCOL_VERSION, type ServerMessage } from "../messages";
+import { App } from "./app";
+import { makeActions } from "./actions";
+import { Connection } from "./connection";
+import { exposeDebug } from "./debug";
+import type { PoseFrame } from "./frames";
+import { listenToKeys } from "./keys";
+import { gaitsFor, Steering, type Wish } from "./steering";
+import * as store from "./store";
+import { World } from "./world";
+
+const READOUT_INTERVAL = 80;
+const INPUT_INTERVAL = 250;
+
+const root = document.getElementById("app")!;
+root.replaceChildren();
+root.className = "ambulo studio";
+const sceneHost = document.createElement("div");
+sceneHost.className = "view";
+const chrome = document.createElement("div");
+root.append(sceneHost, chrome);
+
+const world = new World(sceneHost, store.theme.value);
+const steering = new Steering(world.stage.camera);
+let sentWish: Wish = { velocity: [0, 0], facing: [0, 0] };
+let sentAt = 0;
+let epoch = -1;
+let frameCount = 0;
+
+const connection = new Connection({
+  opened: () => {
+    store.connected.value = true;
+    sentAt = 0;
+  },
+  closed: () => (store.connected.value = false),
+  message: receive,
+  frame: (frame) => {
+    if (frame.epoch !== epoch) {
+      epoch = frame.epoch;
+      world.trail.clear();
+    }
+    frameCount++;
+    world.addFrame(frame);
+  },
+});
+
+function receive(message: ServerMessage): void {
+  switch (message.type) {
+    case "hello":
+      if (message.version !== PROTOCOL_VERSION) {
+        store.problem.value = { type: "problem", message: "This page is of another version than the server.", remedy: "Reload the page." };
+        return;
+      }
+      store.choice.value = null;
+      store.hello.value = message;
+      steering.gaits = gaitsFor(message.summary.top_speed);
+      document.title = `${message.project} · ambulo studio`;
+      world.setProject(message);
+      break;
+    case "status": store.status.value = message; break;
+    case "choice": store.choice.value = message; break;
+    case "stats": store.stats.value = message; break;
+    case "problem": store.problem.value = message; break;
+  }
+}
+
+const actions = makeActions((message) => connection.send(message), {
+  recentre: () => world.stage.camera.recentre(),
+  setFollow: (on) => (world.stage.camera.follow = on),
+  setLock: (on) => steering.setLock(on),
+});
+steering.onChange = () => {
+  store.strafeLock.value = steering.strafeLock;
+  store.gamepad.value = steering.gamepad;
+};
+steering.onButton = (button) => {
+  if (button === 0) actions.pause();
+  else if (button === 1) actions.recentre();
+  else if (button === 3) actions.lock();
+};
+listenToKeys(actions);
+
+effect(() => {
+  root.dataset.theme = store.theme.value;
+  document.body.style.background = store.theme.value === "dark" ? "#14171c" : "#eef0f3";
+  world.setTheme(store.theme.value);
+});
+effect(() => {
+  world.layers = store.layers.value;
+});
+render(<App actions={actions} trail={() => world.trail} />, chrome);
+
+function sendWish(now: number, dt: number): void {
+  const wish = steering.update(dt);
+  const apart = (a: [number, number], b: [number, number]) => Math.hypot(a[0] - b[0], a[1] - b[1]);
+  const changed = apart(wish.velocity, sentWish.velocity) > 1e-3 || apart(wish.facing, sentWish.facing) > 1e-3;
+  if (!connection.open || (!changed && now - sentAt < INPUT_INTERVAL)) return;
+  sentWish = wish;
+  sentAt = now;
+  connection.send({ type: "input", velocity: wish.velocity, facing: wish.facing });
+}
+
+function updateReadout(frame: PoseFrame, drawnHz: number): void {
+  store.readout.value = {
+    tick: frame.tick, oldest: frame.oldest, newest: frame.newest,
+    clip: store.hello.value?.clips[frame.clip]?.name ?? "", clipTime: frame.clipTime,
+    speed: Math.hypot(frame.velocity[0]!, frame.velocity[2]!), askedSpeed: Math.hypot(frame.desiredVelocity[0]!, frame.desiredVelocity[2]!),
+    latency: connection.latency, drawnHz,
+  };
+}
+
+let last = performance.now();
+let readoutAt = 0;
+let drawnHz = 60;
+function tick(now: number): void {
+  requestAnimationFrame(tick);
+  const dt = Math.min(Math.max((now - last) / 1000, 0), 0.1);
+  if (dt > 0) drawnHz += 0.05 * (1 / dt - drawnHz);
+  last = now;
+  sendWish(now, dt);
+  world.render(dt);
+  if (world.latest && now - readoutAt > READOUT_INTERVAL) {
+    readoutAt = now;
+    updateReadout(world.latest, drawnHz);
+  }
+}
+requestAnimationFrame(tick);
+
+if (new URLSearchParams(location.search).get("debug") === "1") exposeDebug(world, connection, () => frameCount);
