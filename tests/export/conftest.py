@@ -9,7 +9,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from ambulo.control.recording import Recording
+from ambulo.database.database import Database
 from ambulo.motion.skeleton import Skeleton
+from ambulo.prepare.clip import PreparedClip
 
 
 @pytest.fixture(scope="session")
@@ -72,3 +75,62 @@ def decode_png(data: bytes) -> np.ndarray:
         above = result[index - 1] if index and row[0] == 2 else np.zeros_like(result[0])
         result[index] = row[1:] + above
     return result.reshape(height, width, channels)
+
+
+@pytest.fixture()
+def recording(humanoid: Skeleton) -> Recording:
+    """Two seconds of two stiff figures: the first slides along +Z at 1 m/s, the second stands beside it."""
+    frames, count, joints = 120, 2, humanoid.joint_count
+    positions = np.tile(humanoid.offsets, (frames, count, 1, 1)).astype(np.float32)
+    positions[:, 0, 0, 2] = np.arange(frames) / 60.0
+    positions[:, 1, 0, 0] = 1.5
+    rotations = np.zeros((frames, count, joints, 4), np.float32)
+    rotations[..., 3] = 1.0
+    rest = humanoid.rest_positions()
+    global_positions = positions[:, :, :1] + rest
+    velocity = np.zeros((frames, count, 3), np.float32)
+    velocity[:, 0, 2] = 1.0
+    transitioned = np.zeros((frames, count), bool)
+    transitioned[[0, 40], 0] = True
+    shown = np.concatenate([np.arange(40), np.arange(90, 170)])
+    ahead = np.array([1 / 3, 2 / 3, 1.0], np.float32)[:, None] * np.float32([0, 0, 1])
+    return Recording(
+        skeleton=humanoid,
+        rate=60.0,
+        controller="motion_matching",
+        script="forward",
+        root_positions=positions[:, :, 0],
+        root_rotations=rotations[:, :, 0],
+        positions=positions,
+        rotations=rotations,
+        global_positions=global_positions,
+        global_rotations=rotations,
+        contacts=np.ones((frames, count, 2), np.uint8),
+        transitioned=transitioned,
+        frames=np.stack([shown, np.zeros(frames, int)], axis=1),
+        desired_velocity=velocity,
+        desired_facing=np.zeros((frames, count, 3), np.float32),
+        simulation_positions=positions[:, :, 0],
+        simulation_rotations=rotations[:, :, 0],
+        trajectory_positions=positions[:, :, :1] + ahead,
+        trajectory_directions=np.broadcast_to(np.float32([0, 0, 1]), (frames, count, 3, 3)),
+        step_seconds=np.full(frames, 1e-4),
+        desired_path=np.float32([[0, 0, 0], [0, 0, 1], [0, 0, 2]]),
+    )
+
+
+@pytest.fixture()
+def database(humanoid: Skeleton) -> Database:
+    """Two clips of 100 frames of the stiff figure, walking at 1 m/s along +X and along +Z."""
+    clips = []
+    for name, axis in (("along_x", 0), ("along_z", 2)):
+        positions = np.tile(humanoid.offsets, (100, 1, 1)).astype(np.float32)
+        positions[:, 0, axis] = np.arange(100) / 60.0
+        rotations = np.zeros((100, humanoid.joint_count, 4), np.float32)
+        rotations[..., 3] = 1.0
+        if axis == 0:
+            rotations[:, 0] = (0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5))  # faces +X
+        still = np.zeros_like(positions)
+        contacts, valid = np.ones((100, 2)), np.ones(100)
+        clips.append(PreparedClip(name, humanoid, 60.0, positions, rotations, still, still, contacts, valid))
+    return Database.from_clips(clips)

@@ -1,0 +1,222 @@
+"""``ambulo simulate``: run a controller along a script, and write motion, measures and a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import tyro
+
+if TYPE_CHECKING:
+    from ambulo.control.recording import Recording
+    from ambulo.control.scripts import Script
+    from ambulo.database.database import Database
+    from ambulo.evaluation.measure import Measure
+    from ambulo.matching.index import SearchIndex
+
+# Names that people try first.
+_ALIASES = {"random": "random_sticks", "straight": "forward"}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Run a controller along a path, or along sticks that were recorded, and measure what it does.
+
+    The same arguments give the same motion, on any run. With --out, a folder is written: motion.bvh, recording.json
+    (the sticks; --input takes it), measures.json and report.html, and motion.mp4 with --video."""
+
+    project: Annotated[Path, tyro.conf.Positional]
+    """Folder of a built project."""
+    controller: str = "motion_matching"
+    """Which controller."""
+    path: str = "square"
+    """What drives it: idle, forward, circle, square, star, wave, turn_90, turn_180, strafe or random."""
+    input: Path | None = None
+    """A recording of sticks, in place of --path."""
+    seconds: float = 30.0
+    """How long."""
+    speed: float | None = None
+    """Metres a second, for the paths that have a speed; a walk if left out."""
+    tags: tuple[str, ...] = ()
+    """Tags that every frame shown must carry."""
+    count: int = 1
+    """Number of characters."""
+    seed: int = 0
+    """Seed of random sticks and of the controller."""
+    rate: float = 60.0
+    """Steps a second."""
+    out: Path | None = None
+    """Folder to write to."""
+    video: bool = False
+    """Write motion.mp4 too (needs the extra `video`)."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+class Simulated(msgspec.Struct, frozen=True):
+    """What was run and what was measured.
+
+    Attributes:
+        measures: name -> ``{"value", "raw", "unit", "higher_is_better"}``; null where there is no such number.
+        definitions: name -> what exactly was computed.
+        files: what was written, by kind.
+    """
+
+    project: str
+    controller: str
+    path: str
+    seconds: float
+    rate: float
+    count: int
+    seed: int
+    frames: int
+    measures: dict[str, dict[str, Any]]
+    definitions: dict[str, str]
+    files: dict[str, str]
+
+
+def run(arguments: Arguments) -> Simulated:
+    """Simulate, measure, write."""
+    from ambulo.control.create import create_controller
+    from ambulo.control.simulation import simulate
+    from ambulo.database.database import Database
+    from ambulo.errors import AmbuloError
+    from ambulo.evaluation.measures import measure
+    from ambulo.evaluation.path import script_path
+    from ambulo.matching.build import load_index
+
+    if arguments.video and arguments.out is None:
+        raise AmbuloError("a film needs a folder to be written to", key="video", remedy="add --out FOLDER")
+    script = make_script(arguments)
+    database = Database.open(arguments.project)
+    _, index = load_index(database)
+    controller = create_controller(arguments.controller, database, index)
+    recording = simulate(
+        controller,
+        script,
+        arguments.seconds,
+        arguments.rate,
+        arguments.count,
+        arguments.seed,
+        name=arguments.controller,
+    )
+    path = script_path(script)
+    measures = measure(recording, database, path=path, index=index)
+    files = {} if arguments.out is None else _write(arguments, recording, measures, database, index, path)
+    return Simulated(
+        project=database.name or str(arguments.project),
+        controller=arguments.controller,
+        path=script.name,
+        seconds=arguments.seconds,
+        rate=arguments.rate,
+        count=arguments.count,
+        seed=arguments.seed,
+        frames=recording.frame_count,
+        measures={name: value.row() for name, value in measures.items()},
+        definitions={name: value.definition for name, value in measures.items()},
+        files=files,
+    )
+
+
+def make_script(arguments: Arguments) -> Script:
+    """The script that the arguments name.
+
+    Raises:
+        ControlError: no script of that name, or options that it does not take.
+        FormatError: the input is no recording.
+    """
+    from ambulo.control.scripts import create_script, from_file
+
+    if arguments.input is not None:
+        return from_file(arguments.input)
+    name = _ALIASES.get(arguments.path, arguments.path)
+    options: dict[str, Any] = {}
+    if arguments.tags:
+        options["tags"] = arguments.tags
+    if arguments.speed is not None:
+        options["speed"] = arguments.speed
+    if name == "random_sticks":
+        options |= {"seed": arguments.seed, "seconds": arguments.seconds, "count": arguments.count}
+    return create_script(name, **options)
+
+
+def _write(
+    arguments: Arguments,
+    recording: Recording,
+    measures: dict[str, Measure],
+    database: Database,
+    index: SearchIndex,
+    path: Any,
+) -> dict[str, str]:
+    from ambulo.cli.progress import progress_bars
+    from ambulo.control.input_file import save_inputs
+    from ambulo.evaluation.measures import TIMINGS
+    from ambulo.export.page import write_page
+    from ambulo.formats.registry import save
+
+    out = arguments.out or Path()
+    out.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for character in range(recording.count):
+        name = "motion.bvh" if recording.count == 1 else f"motion_{character + 1:03d}.bvh"
+        save(recording.motion(character), out / name)
+        files[name.removesuffix(".bvh")] = str(out / name)
+    save_inputs(recording, out / "recording.json")
+    lasting = {name: value.row() for name, value in measures.items() if name not in TIMINGS}
+    text = msgspec.json.format(msgspec.json.encode(lasting), indent=1)
+    (out / "measures.json").write_bytes(text + b"\n")
+    times = sorted({time for group in index.feature_set.schema.groups for time in group.times})
+    write_page(
+        recording,
+        measures,
+        out / "report.html",
+        database=database,
+        desired_path=path,
+        trajectory_times=times if len(times) == recording.trajectory_positions.shape[2] else None,
+        subtitle=f"{database.name} · {recording.frame_count / recording.rate:g} s",
+        facts={
+            "Database": f"{len(database.clips)} clips, {database.duration / 60:.1f} minutes, {database.digest[:12]}",
+            "Characters": str(recording.count),
+            "Seed": str(arguments.seed),
+        },
+    )
+    files |= {
+        "recording": str(out / "recording.json"),
+        "measures": str(out / "measures.json"),
+        "report": str(out / "report.html"),
+    }
+    if arguments.video:
+        from ambulo.export.video import write_recording_video
+
+        with progress_bars() as progress:
+            write_recording_video(
+                recording,
+                out / "motion.mp4",
+                desired_path=path,
+                progress=lambda done, total: progress("film", done, total),
+            )
+        files["video"] = str(out / "motion.mp4")
+    return files
+
+
+def show(simulated: Simulated) -> None:
+    """Print the measures as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{simulated.controller} along {simulated.path}, {simulated.seconds:g} s")
+    table.add_column("measure")
+    for title in ("value", "raw"):
+        table.add_column(title, justify="right")
+    table.add_column("")
+    for name, row in simulated.measures.items():
+        table.add_row(name.replace("_", " "), _number(row["value"]), _number(row["raw"]), row["unit"])
+    Console().print(table)
+    for kind, file in simulated.files.items():
+        print(f"{kind}: {file}")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
