@@ -47,7 +47,7 @@ def create_controller(
     Raises:
         ControlError: there is no controller of that name; lists the nearest.
     """
-    from ambulo.control.foot_lock import FootLock
+    from ambulo.control.foot_lock import FootLock, foot_geometry
     from ambulo.control.inertialization import Inertialize
 
     settings = settings or ControlSettings()
@@ -55,4 +55,4 @@ def create_controller(
     if maker is None:
         raise ControlError(f"no controller {name!r}; {nearest_names(name, CONTROLLERS)}", key="controller")
     bare = maker(database, index, settings)
-    return FootLock(Inertialize(bare, settings.inertialize), database, settings.foot_lock)
+    return FootLock(Inertialize(bare, settings.inertialize), foot_geometry(database), settings.foot_lock)

@@ -25,6 +25,7 @@ from ambulo.control.intent import Intent
 from ambulo.control.pose import Pose
 from ambulo.control.settings import FootLockSettings
 from ambulo.errors import ControlError
+from ambulo.maths import quaternions
 from ambulo.motion import kinematics
 from ambulo.motion.skeleton import Skeleton
 
@@ -59,14 +60,29 @@ class FootLockState:
         return self.flags[:, :, 0] != 0
 
 
-def foot_heights(database: Database) -> NDArray[np.float64]:
-    """Heights above the ground in the data, metres, ``[2, 3]``: lowest toe, lowest ankle, highest toe in contact.
+@dataclass(frozen=True)
+class FootGeometry:
+    """What a foot lock must know of a body.
+
+    Attributes:
+        legs: int32 ``[2, 5]``, see :func:`leg_joints`.
+        heights: float64 ``[2, 3]``, metres above the ground: lowest toe, lowest ankle, highest toe in contact.
+        knees: float64 ``[2, 3]``, unit: the direction into which a knee bends, in the frame of its upper leg.
+    """
+
+    legs: NDArray[np.int32]
+    heights: NDArray[np.float64]
+    knees: NDArray[np.float64]
+
+
+def foot_geometry(database: Database) -> FootGeometry:
+    """The geometry of the feet in a database's own motion.
 
     Lowest and highest are the 1st and 95th percentile over (at most 20,000) frames in contact, so that noise decides
-    nothing; the lowest is never under the ground.
+    nothing; the lowest is never under the ground. Knees count the more the more they bend.
 
     Raises:
-        SkeletonError: the skeleton has no feet.
+        SkeletonError: the skeleton has no legs.
         ControlError: no foot is ever in contact.
     """
     legs = leg_joints(database.skeleton)
@@ -80,15 +96,24 @@ def foot_heights(database: Database) -> NDArray[np.float64]:
             remedy="check units and up axis of the sources, or drive it without a foot lock",
         )
     pose = kinematics.forward(database.positions[frames], database.rotations[frames], database.skeleton.parents)
-    heights = pose.positions[..., 1] - pose.positions[:, :1, 1]
-    result = np.empty((2, 3))
-    for side in range(2):
+    heights, knees = np.empty((2, 3)), np.empty((2, 3))
+    above_ground = pose.positions[..., 1] - pose.positions[:, :1, 1]
+    for side, (upper, lower, foot, toe, _) in enumerate(legs):
         touching = contacts[frames, side] != 0
         touching = touching if touching.any() else np.ones(len(frames), bool)
-        toe, ankle = heights[touching][:, legs[side, 3]], heights[touching][:, legs[side, 2]]
-        low, high = np.percentile(toe, [1.0, 95.0])
-        result[side] = max(low, 0.0), max(float(np.percentile(ankle, 1.0)), 0.0), max(high, low, 0.0)
-    return result
+        low, high = np.percentile(above_ground[touching, toe], [1.0, 95.0])
+        ankle = np.percentile(above_ground[touching, foot], 1.0)
+        heights[side] = max(low, 0.0), max(ankle, 0.0), max(high, low, 0.0)
+        hip, knee, end = (pose.positions[:, joint].astype(np.float64) for joint in (upper, lower, foot))
+        line = end - hip
+        line /= np.maximum(np.linalg.norm(line, axis=1, keepdims=True), 1e-9)
+        bend = knee - hip
+        bend -= line * (bend * line).sum(axis=1, keepdims=True)
+        local = quaternions.inverse_rotate(pose.rotations[:, upper], bend).sum(axis=0)
+        size = float(np.linalg.norm(local))
+        forward = quaternions.inverse_rotate(pose.rotations[:, upper], [0.0, 0.0, 1.0])[0]
+        knees[side] = local / size if size > 1e-6 else forward
+    return FootGeometry(legs, heights, knees)
 
 
 def leg_joints(skeleton: Skeleton) -> NDArray[np.int32]:
@@ -111,23 +136,17 @@ class FootLock:
 
     Args:
         inner: what is shown otherwise.
-        database: where the heights of feet in contact are taken from.
+        geometry: from :func:`foot_geometry`.
         settings: half-lives and distances.
     """
 
-    def __init__(
-        self, inner: Controller, database: Database | None, settings: FootLockSettings | None = None,
-        heights: ArrayLike | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, inner: Controller, geometry: FootGeometry, settings: FootLockSettings | None = None) -> None:
         from ambulo.control import foot_lock_kernels
 
         self.inner = inner
+        self.geometry = geometry
         self.settings = settings or FootLockSettings()
-        if heights is None and database is None:
-            raise ControlError("a foot lock needs a database, or the heights of its feet", key="heights")
-        self.heights = np.asarray(foot_heights(database) if heights is None else heights, np.float64)  # type: ignore[arg-type]
         self._kernels = foot_lock_kernels
-        self._legs = leg_joints(inner.skeleton)
         self._parents = np.ascontiguousarray(inner.skeleton.parents, np.int32)
         self._constants = self.settings.constants()
 
@@ -151,21 +170,21 @@ class FootLock:
     def step(self, state: FootLockState, intent: Intent, dt: float) -> tuple[FootLockState, Pose]:
         """See :meth:`Controller.step`."""
         inner, pose = self.inner.step(state.inner, intent, dt)
-        count = len(pose.positions)
+        count, geometry = len(pose.positions), self.geometry
         flags, values = np.empty_like(state.flags), np.empty_like(state.values)
         leg_rotations, contacts = np.empty_like(state.leg_rotations), np.empty((count, 2), np.uint8)
         # The wrapped controller may keep its arrays in its state: change copies.
         rotations, angular_velocities = pose.rotations.copy(), pose.angular_velocities.copy()
         global_positions, global_rotations = pose.global_positions.copy(), pose.global_rotations.copy()
         self._kernels.foot_lock(
-            self._legs, self.heights, self._parents, self._constants, state.flags, state.values, state.leg_rotations,
-            state.fresh, pose.contacts, dt, pose.positions, rotations, angular_velocities, global_positions,
+            geometry.legs, geometry.heights, geometry.knees, self._parents, self._constants, state.flags, state.values,
+            state.leg_rotations, state.fresh, pose.contacts, pose.transitioned, pose.animated_positions, dt, pose.positions, rotations, angular_velocities, global_positions,
             global_rotations, flags, values, leg_rotations, contacts,
         )  # fmt: skip
         shown = Pose(
             pose.root_position, pose.root_rotation, pose.positions, rotations, pose.velocities, angular_velocities,
             global_positions, global_rotations, contacts, pose.transitioned, pose.frames, pose.trajectory_positions,
-            pose.trajectory_directions, pose.simulation_position, pose.simulation_rotation,
+            pose.trajectory_directions, pose.simulation_position, pose.simulation_rotation, pose.animated_positions,
         )  # fmt: skip
         return FootLockState(inner, np.zeros(count, np.bool_), flags, values, leg_rotations), shown
 
@@ -175,4 +194,4 @@ class FootLock:
 
     def with_weights(self, weights: Mapping[str, float]) -> FootLock:
         """The same wrapper around the controller with other weights."""
-        return FootLock(self.inner.with_weights(weights), None, self.settings, self.heights)
+        return FootLock(self.inner.with_weights(weights), self.geometry, self.settings)

@@ -21,14 +21,15 @@ from ambulo.maths.kernels import (
     quat_rotate,
     quat_to_scaled_angle_axis,
 )
-from ambulo.motion.inverse_kinematics_kernels import dot, length, soft_limit, square_to, subtract, two_bone
+from ambulo.motion.inverse_kinematics_kernels import length, soft_limit, square_to, subtract, two_bone
 
 # Columns of the integer and float rows of a foot's state.
 LOCKED, TOUCHING, STEPPING = 0, 1, 2
 POINT, OFFSET, OFFSET_VELOCITY, TOE, TOE_VELOCITY, ANIMATED = 0, 3, 6, 9, 12, 15
 
 # Places in FootLock's constants.
-RELEASE_HALF_LIFE, LOCK_HALF_LIFE, UNLOCK_DISTANCE, STRETCH_MARGIN, LOCK_SPEED, STEP_HEIGHT, RELOCK_DISTANCE = range(7)
+RELEASE_HALF_LIFE, LOCK_HALF_LIFE, UNLOCK_DISTANCE, STRETCH_MARGIN, LOCK_SPEED, LOCK_HEIGHT = range(6)
+STEP_HEIGHT, RELOCK_DISTANCE = 6, 7
 
 # Columns of the heights of a foot: lowest toe and ankle, highest toe in contact.
 TOE_FLOOR, ANKLE_FLOOR, TOE_CEILING = 0, 1, 2
@@ -79,8 +80,21 @@ def place_ankle(hip: Vector, target: Vector, ankle: Vector, foot_length: float, 
 
 @kernel
 def track_toe(
-    n: int, f: int, toe: Vector, contact: bool, stretched: bool, fresh: bool, ground: float, heights: Any,
-    constants: Any, flags: Any, values: Any, dt: float, new_flags: Any, new_values: Any,
+    n: int,
+    f: int,
+    toe: Vector,
+    contact: bool,
+    transitioned: bool,
+    stretched: bool,
+    fresh: bool,
+    ground: float,
+    heights: Any,
+    constants: Any,
+    flags: Any,
+    values: Any,
+    dt: float,
+    new_flags: Any,
+    new_values: Any,
 ) -> Vector:
     """Advance the state machine of one toe and return where the toe shall be."""
     flag, value = flags[n, f], values[n, f]
@@ -90,50 +104,62 @@ def track_toe(
     locked, touched, stepping = False, False, False
     point, offset, offset_v = toe, animated_v, animated_v
     if not fresh:
-        animated_v = ((toe[0] - value[ANIMATED]) / dt, (toe[1] - value[ANIMATED + 1]) / dt, (toe[2] - value[ANIMATED + 2]) / dt)
+        animated_v = (
+            (toe[0] - value[ANIMATED]) / dt,
+            (toe[1] - value[ANIMATED + 1]) / dt,
+            (toe[2] - value[ANIMATED + 2]) / dt,
+        )
         last_toe = (value[TOE], value[TOE + 1], value[TOE + 2])
         last_v = (value[TOE_VELOCITY], value[TOE_VELOCITY + 1], value[TOE_VELOCITY + 2])
         locked, touched, stepping = flag[LOCKED] != 0, flag[TOUCHING] != 0, flag[STEPPING] != 0
         point = (value[POINT], value[POINT + 1], value[POINT + 2])
         offset = (value[OFFSET], value[OFFSET + 1], value[OFFSET + 2])
         offset_v = (value[OFFSET_VELOCITY], value[OFFSET_VELOCITY + 1], value[OFFSET_VELOCITY + 2])
+    if transitioned:
+        # The animation's toe jumped; how fast it moves there shows in the next step.
+        animated_v = last_v
     expected = (last_toe[0] + dt * last_v[0], last_toe[1] + dt * last_v[1], last_toe[2] + dt * last_v[2])
-    touching = contact and toe[1] <= ceiling + _NEAR_GROUND
+    gx, gz = expected[0] - toe[0], expected[2] - toe[2]
+    gap = math.sqrt(gx * gx + gz * gz)
+    high = max(last_toe[1], toe[1]) > ceiling + constants[LOCK_HEIGHT]
+    touching = contact and not high
     speed = math.sqrt(last_v[0] * last_v[0] + last_v[2] * last_v[2])
-    animated_speed = math.sqrt(animated_v[0] * animated_v[0] + animated_v[2] * animated_v[2])
     held_y = min(max(toe[1], floor), ceiling)
 
-    changed = False
+    changed = transitioned and not locked and not fresh
+    release = False
     if locked:
-        gx, gz = point[0] - toe[0], point[2] - toe[2]
-        gap = math.sqrt(gx * gx + gz * gz)
+        px, pz = point[0] - toe[0], point[2] - toe[2]
         limit = constants[UNLOCK_DISTANCE]
         if flags[n, 1 - f, STEPPING] != 0:
             limit *= 1.5  # one foot at a time
-        if not touching:
-            locked, changed, stepping = False, True, False
-        elif gap > limit or stretched:
-            locked, changed, stepping = False, True, True
-        if changed:
-            offset = subtract(expected, toe)
-            offset_v = subtract(last_v, animated_v)
-            if stepping:
-                # The animation stands, but elsewhere: lift the toe on its way rather than drag it over the ground.
-                y = spring_exponent(constants[RELEASE_HALF_LIFE])
-                offset_v = (offset_v[0], offset_v[1] + constants[STEP_HEIGHT] * y * math.e, offset_v[2])
+        if not contact:
+            release, stepping = True, False
+        elif px * px + pz * pz > limit * limit or stretched:
+            release, stepping = True, True
+        if release:
+            locked, changed = False, True
     elif touching:
-        gx, gz = expected[0] - toe[0], expected[2] - toe[2]
-        gap = math.sqrt(gx * gx + gz * gz)
-        arrived = gap < constants[RELOCK_DISTANCE] and last_toe[1] <= ceiling + _NEAR_GROUND
-        if fresh or ((not stepping or arrived) and speed < constants[LOCK_SPEED] and animated_speed < constants[LOCK_SPEED]):
+        arrived = gap < constants[RELOCK_DISTANCE]
+        close = gap < 0.75 * constants[UNLOCK_DISTANCE] and speed < constants[LOCK_SPEED]
+        if fresh or arrived or (close and not stepping):
             locked, changed, stepping = True, True, False
+    else:
+        stepping = False
+    if changed:
+        if locked:
             y = spring_exponent(constants[LOCK_HALF_LIFE])
             # The toe comes to rest at the end of this way without turning back: velocity fades as exp(-y t).
             point = (expected[0] + last_v[0] / y, held_y, expected[2] + last_v[2] / y)
             offset = (-last_v[0] / y, expected[1] - held_y, -last_v[2] / y)
-            offset_v = (last_v[0], last_v[1] - animated_v[1], last_v[2])
-    else:
-        stepping = False
+            offset_v = last_v
+        else:
+            offset = subtract(expected, toe)
+            offset_v = subtract(last_v, animated_v)
+            if release and stepping:
+                # The animation stands, but elsewhere: lift the toe on its way rather than drag it over the ground.
+                y = spring_exponent(constants[RELEASE_HALF_LIFE])
+                offset_v = (offset_v[0], offset_v[1] + constants[STEP_HEIGHT] * y * math.e, offset_v[2])
 
     if not changed:
         y = spring_exponent(constants[LOCK_HALF_LIFE] if locked else constants[RELEASE_HALF_LIFE])
@@ -172,6 +198,7 @@ def write_quaternion(array: Any, n: int, j: int, q: Quaternion) -> None:
 def foot_lock(
     legs: Any,
     heights: Any,
+    knees: Any,
     parents: Any,
     constants: Any,
     flags: Any,
@@ -179,6 +206,8 @@ def foot_lock(
     leg_rotations: Any,
     fresh: Any,
     contacts: Any,
+    transitioned: Any,
+    animated: Any,
     dt: float,
     positions: Any,
     rotations: Any,
@@ -192,7 +221,8 @@ def foot_lock(
 ) -> None:
     """One step of N characters. ``rotations``, ``angular_velocities`` and the global arrays are changed in place.
 
-    ``legs`` is int32 ``[2, 5]``: upper leg, lower leg, foot, toe, parent of the upper leg. ``heights`` is ``[2, 3]``.
+    ``legs`` is int32 ``[2, 5]``: upper leg, lower leg, foot, toe, parent of the upper leg. ``heights`` and
+    ``knees`` are ``[2, 3]``, see :class:`ambulo.control.foot_lock.FootGeometry`.
     """
     for n in range(positions.shape[0]):
         ground = positions[n, 0, 1]
@@ -208,8 +238,21 @@ def foot_lock(
             locked_point = (float(values[n, f, POINT]), float(values[n, f, POINT + 1]), float(values[n, f, POINT + 2]))
             stretched = length(subtract(locked_point, hip)) > longest + foot_length - constants[STRETCH_MARGIN]
             target = track_toe(
-                n, f, ball, contacts[n, f] != 0, stretched, fresh[n], ground, heights, constants, flags, values, dt,
-                new_flags, new_values,
+                n,
+                f,
+                vector3(animated, n, toe),
+                contacts[n, f] != 0,
+                transitioned[n],
+                stretched,
+                fresh[n],
+                ground,
+                heights,
+                constants,
+                flags,
+                values,
+                dt,
+                new_flags,
+                new_values,
             )
             # The foot moves as a whole; its heel is never under the ground.
             wished = subtract(target, sole)
@@ -219,15 +262,20 @@ def foot_lock(
             reach = soft_limit(distance, length(subtract(ankle, hip)), longest, constants[STRETCH_MARGIN])
             if reach < distance - 1e-9:
                 wished = place_ankle(hip, target, wished, foot_length, reach)
-            forward = (sole[0], 0.0, sole[2])
-            if dot(forward, forward) < 1e-8:
-                forward = quat_rotate(quaternion4(global_rotations, n, 0), (0.0, 0.0, 1.0))
             above_q = quaternion4(global_rotations, n, above)
+            upper_q = quaternion4(global_rotations, n, upper)
             foot_q = quaternion4(global_rotations, n, foot)
             toe_q = quaternion4(global_rotations, n, toe)
             upper_local, lower_local = two_bone(
-                hip, knee, ankle, wished, forward, quaternion4(global_rotations, n, upper),
-                quaternion4(global_rotations, n, lower), above_q, 1e-4,
+                hip,
+                knee,
+                ankle,
+                wished,
+                quat_rotate(upper_q, (knees[f, 0], knees[f, 1], knees[f, 2])),
+                upper_q,
+                quaternion4(global_rotations, n, lower),
+                above_q,
+                1e-4,
             )
             lower_q = quat_multiply(quat_multiply(above_q, upper_local), lower_local)
             new_foot_q = foot_q
@@ -247,8 +295,10 @@ def foot_lock(
                 now = quaternion4(rotations, n, joint)
                 if not fresh[n]:
                     before = (
-                        float(leg_rotations[n, f, k, 0]), float(leg_rotations[n, f, k, 1]),
-                        float(leg_rotations[n, f, k, 2]), float(leg_rotations[n, f, k, 3]),
+                        float(leg_rotations[n, f, k, 0]),
+                        float(leg_rotations[n, f, k, 1]),
+                        float(leg_rotations[n, f, k, 2]),
+                        float(leg_rotations[n, f, k, 3]),
                     )
                     w = quat_to_scaled_angle_axis(quat_multiply(now, quat_inverse(before)))
                     for c in range(3):

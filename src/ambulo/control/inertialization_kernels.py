@@ -65,7 +65,12 @@ def inertialize(
                     last_angular_velocities[n, j, 1],
                     last_angular_velocities[n, j, 2],
                 )
-                lq = (last_rotations[n, j, 0], last_rotations[n, j, 1], last_rotations[n, j, 2], last_rotations[n, j, 3])
+                lq = (
+                    last_rotations[n, j, 0],
+                    last_rotations[n, j, 1],
+                    last_rotations[n, j, 2],
+                    last_rotations[n, j, 3],
+                )
                 expected = quat_multiply(quat_from_scaled_angle_axis((dt * lw[0], dt * lw[1], dt * lw[2])), lq)
                 offset = quat_multiply(expected, quat_inverse(q))
                 r = quat_to_scaled_angle_axis(offset)

@@ -21,8 +21,19 @@ def play_on(moment: float, frame_step: float, run_stops: Any) -> float:
 
 @kernel
 def move_root(
-    n: int, left: float, ahead: float, turn: float, root: Any, simulation: Any, constants: Any, dt: float, new_root: Any,
-    positions: Any, rotations: Any, velocities: Any, angular_velocities: Any,
+    n: int,
+    left: float,
+    ahead: float,
+    turn: float,
+    root: Any,
+    simulation: Any,
+    constants: Any,
+    dt: float,
+    new_root: Any,
+    positions: Any,
+    rotations: Any,
+    velocities: Any,
+    angular_velocities: Any,
 ) -> None:
     """Move the root by the animation's way, draw it to the simulation object, and write joint 0."""
     old = root[n, ROOT_HEADING]
@@ -42,8 +53,19 @@ def move_root(
     new_root[n, ROOT_Z] = z
     new_root[n, ROOT_HEADING] = wrap_angle(heading)
     place_root(
-        n, x, root[n, ROOT_Y], z, heading, root[n, ROOT_X], root[n, ROOT_Z], old, dt,
-        positions, rotations, velocities, angular_velocities,
+        n,
+        x,
+        root[n, ROOT_Y],
+        z,
+        heading,
+        root[n, ROOT_X],
+        root[n, ROOT_Z],
+        old,
+        dt,
+        positions,
+        rotations,
+        velocities,
+        angular_velocities,
     )
 
 
@@ -85,12 +107,31 @@ def advance(
         new_playhead[n] = stop
         left, ahead, turn = root_way(frame_positions, frame_rotations, start, stop)
         move_root(
-            n, left, ahead, turn, root, simulation, constants, dt, new_root,
-            positions, rotations, velocities, angular_velocities,
+            n,
+            left,
+            ahead,
+            turn,
+            root,
+            simulation,
+            constants,
+            dt,
+            new_root,
+            positions,
+            rotations,
+            velocities,
+            angular_velocities,
         )
         sample_joints(
-            n, stop, frame_positions, frame_rotations, frame_velocities, frame_angular_velocities,
-            positions, rotations, velocities, angular_velocities,
+            n,
+            stop,
+            frame_positions,
+            frame_rotations,
+            frame_velocities,
+            frame_angular_velocities,
+            positions,
+            rotations,
+            velocities,
+            angular_velocities,
         )
         forward_row(n, parents, positions, rotations, global_positions, global_rotations)
         shown = int(stop + 0.5)
@@ -158,17 +199,46 @@ def advance_blended(
             left, ahead, turn = l + weight * (left - l), a + weight * (ahead - a), t + weight * (turn - t)
         new_playhead[n], new_fading[n], new_faded[n] = stop, behind_stop, since
         move_root(
-            n, left, ahead, turn, root, simulation, constants, dt, new_root,
-            positions, rotations, velocities, angular_velocities,
+            n,
+            left,
+            ahead,
+            turn,
+            root,
+            simulation,
+            constants,
+            dt,
+            new_root,
+            positions,
+            rotations,
+            velocities,
+            angular_velocities,
         )
         sample_joints(
-            n, stop, frame_positions, frame_rotations, frame_velocities, frame_angular_velocities,
-            positions, rotations, velocities, angular_velocities,
+            n,
+            stop,
+            frame_positions,
+            frame_rotations,
+            frame_velocities,
+            frame_angular_velocities,
+            positions,
+            rotations,
+            velocities,
+            angular_velocities,
         )
         if behind >= 0.0:
             blend_joints(
-                n, behind_stop, weight, rate, frame_positions, frame_rotations, frame_velocities,
-                frame_angular_velocities, positions, rotations, velocities, angular_velocities,
+                n,
+                behind_stop,
+                weight,
+                rate,
+                frame_positions,
+                frame_rotations,
+                frame_velocities,
+                frame_angular_velocities,
+                positions,
+                rotations,
+                velocities,
+                angular_velocities,
             )
         forward_row(n, parents, positions, rotations, global_positions, global_rotations)
         shown = int(stop + 0.5)

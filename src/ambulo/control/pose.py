@@ -30,6 +30,7 @@ class Pose:
         trajectory_directions: ``[N, K, 3]``, unit, world, where it is expected to face.
         simulation_position: ``[N, 3]``, metres, world, the simulation object that the wish drives.
         simulation_rotation: ``[N, 4]``, world.
+        animated_positions: ``[N, J, 3]``, metres, world: the joints as the animation has them, before any smoothing.
     """
 
     root_position: Float
@@ -47,6 +48,7 @@ class Pose:
     trajectory_directions: Float
     simulation_position: Float
     simulation_rotation: Float
+    animated_positions: Float
 
     @property
     def count(self) -> int:

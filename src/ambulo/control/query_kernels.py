@@ -30,9 +30,7 @@ POSITION_X, POSITION_Z, DIRECTION_X, DIRECTION_Z, HEIGHT, VELOCITY_X, VELOCITY_Z
 @kernel
 def wish_of(n: int, velocity: Any, facing: Any, simulation: Any) -> tuple[float, float, float]:
     """Desired velocity's x and z, and desired heading of character ``n``."""
-    heading = desired_heading(
-        velocity[n, 0], velocity[n, 2], facing[n, 0], facing[n, 2], simulation[n, GOAL_HEADING]
-    )
+    heading = desired_heading(velocity[n, 0], velocity[n, 2], facing[n, 0], facing[n, 2], simulation[n, GOAL_HEADING])
     return velocity[n, 0], velocity[n, 2], heading
 
 
@@ -46,7 +44,9 @@ def is_finite(n: int, velocity: Any, facing: Any) -> bool:
 
 
 @kernel
-def wish_changed(vx: float, vz: float, heading: float, wish_row: Any, velocity_change: float, facing_change: float) -> bool:
+def wish_changed(
+    vx: float, vz: float, heading: float, wish_row: Any, velocity_change: float, facing_change: float
+) -> bool:
     """Whether a wish differs enough from the one last searched for to be answered at once (S0.29)."""
     dx, dz = vx - wish_row[WISH_X], vz - wish_row[WISH_Z]
     if dx * dx + dz * dz > velocity_change * velocity_change:
@@ -158,8 +158,20 @@ def plan(
             new_wish[n, WISH_X], new_wish[n, WISH_Z], new_wish[n, WISH_HEADING] = vx, vz, heading
             current[n] = -1 if leave else int(playhead[n] + 0.5)
             fill_query(
-                n, playhead[n], last, features, slots, times, root, simulation, vx, vz, constants,
-                trajectory_positions, trajectory_directions, query,
+                n,
+                playhead[n],
+                last,
+                features,
+                slots,
+                times,
+                root,
+                simulation,
+                vx,
+                vz,
+                constants,
+                trajectory_positions,
+                trajectory_directions,
+                query,
             )
         else:
             due[n] = False

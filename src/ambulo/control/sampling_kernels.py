@@ -126,9 +126,7 @@ def blend_joints(
         q = (rotations[n, j, 0], rotations[n, j, 1], rotations[n, j, 2], rotations[n, j, 3])
         p = (frame_rotations[i, j, 0], frame_rotations[i, j, 1], frame_rotations[i, j, 2], frame_rotations[i, j, 3])
         difference = quat_to_scaled_angle_axis(quat_multiply(q, quat_inverse(p)))
-        part = quat_from_scaled_angle_axis(
-            (weight * difference[0], weight * difference[1], weight * difference[2])
-        )
+        part = quat_from_scaled_angle_axis((weight * difference[0], weight * difference[1], weight * difference[2]))
         blended = quat_normalize(quat_multiply(part, p))
         for c in range(4):
             rotations[n, j, c] = blended[c]
@@ -178,7 +176,9 @@ def place_root(
 
 
 @kernel
-def forward_row(n: int, parents: Any, positions: Any, rotations: Any, global_positions: Any, global_rotations: Any) -> None:
+def forward_row(
+    n: int, parents: Any, positions: Any, rotations: Any, global_positions: Any, global_rotations: Any
+) -> None:
     """Forward kinematics of row ``n``."""
     for j in range(positions.shape[1]):
         p = parents[j]

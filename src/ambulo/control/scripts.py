@@ -92,7 +92,9 @@ def forward(speed: float = WALK_SPEED, start: float = 1.0, stop: float | None = 
     return sticks("forward", changes, tags)
 
 
-def turn(degrees: float, speed: float = WALK_SPEED, period: float = 3.0, count: int = 20, tags: Tags = ()) -> StickScript:
+def turn(
+    degrees: float, speed: float = WALK_SPEED, period: float = 3.0, count: int = 20, tags: Tags = ()
+) -> StickScript:
     """Walk, and turn the stick by so many degrees every ``period`` seconds, left and right in turn."""
     changes: list[Any] = [(0.0, (0, 0, 0)), (1.0, (0, 0, speed))]
     heading = 0.0

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from ambulo.errors import ControlError
 
 
+_MAY_BE_ZERO = ("adjustment_ratio", "clamping_yield")
+
+
 @dataclass(frozen=True)
 class SimulationSettings:
     """The simulation object: a point with a heading that follows the wish by springs, and that the body follows.
@@ -27,6 +30,9 @@ class SimulationSettings:
         adjustment_ratio: the correction moves the body by at most this part of its own speed.
         clamping_distance: metres, the body is never further from the simulation object.
         clamping_angle: radians, nor turned further from its heading.
+        clamping_yield: which part of that clamping moves the simulation object to the body, 0 to 1; the rest moves the
+            body. 0 is the published controller: the body is dragged, and its feet with it. 1 lets the capture decide
+            how fast a body can turn round.
     """
 
     velocity_half_life: float = 0.27
@@ -36,9 +42,15 @@ class SimulationSettings:
     adjustment_ratio: float = 0.5
     clamping_distance: float = 0.15
     clamping_angle: float = 0.5 * np.pi
+    clamping_yield: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_positive(self, "a simulation setting")
+        for entry in fields(self):
+            value, least = getattr(self, entry.name), 0.0 if entry.name in _MAY_BE_ZERO else 1e-6
+            if not (np.isfinite(value) and value >= least):
+                raise ControlError(f"a simulation setting must be positive, {entry.name} is {value}", key=entry.name)
+        if self.clamping_yield > 1.0:
+            raise ControlError(f"clamping_yield is a part, 0 to 1, not {self.clamping_yield}", key="clamping_yield")
 
     def constants(self) -> NDArray[np.float64]:
         """The numbers in the order that the kernels read them."""
@@ -100,15 +112,17 @@ class FootLockSettings:
         unlock_distance: metres between the locked toe and the animated one at which the lock lets go (peers.md C4).
         stretch_margin: metres before the leg is straight at which IK begins to yield (peers.md C4).
         lock_speed: m/s, a toe that moves faster is not locked yet.
+        lock_height: metres above where toes in contact are, a toe that is higher is not locked yet.
         step_height: metres, how high a toe is lifted that must move although the animation stands.
         relock_distance: metres from the animated toe within which such a toe stands again.
     """
 
     release_half_life: float = 0.1
-    lock_half_life: float = 0.02
+    lock_half_life: float = 0.03
     unlock_distance: float = 0.2
     stretch_margin: float = 0.015
-    lock_speed: float = 0.4
+    lock_speed: float = 1.0
+    lock_height: float = 0.05
     step_height: float = 0.04
     relock_distance: float = 0.02
 

@@ -28,6 +28,7 @@ ADJUSTMENT_ROTATION_HALF_LIFE = 3
 ADJUSTMENT_RATIO = 4
 CLAMPING_DISTANCE = 5
 CLAMPING_ANGLE = 6
+CLAMPING_YIELD = 7
 
 _LN2 = math.log(2.0)
 
@@ -143,26 +144,33 @@ def follow(
     constants: Any,
     dt: float,
 ) -> tuple[float, float, float]:
-    """Draw a body that just moved by its animation towards the simulation object, then clamp it to it.
+    """Draw a body that just moved by its animation towards the simulation object, then clamp the two together.
 
     The correction fades the distance by a damper and is no faster than a part of the body's own speed (``speed``,
-    m/s) and turning (``turning``, rad/s), so that a body at rest is left alone. Returns x, z and heading.
+    m/s) and turning (``turning``, rad/s), so that a body at rest is left alone. What then is still too far apart is
+    clamped: the simulation object gives way by the part ``CLAMPING_YIELD`` (its row is changed), the body by the rest.
+    Returns x, z and heading of the body.
     """
     ratio = constants[ADJUSTMENT_RATIO]
+    give = constants[CLAMPING_YIELD]
     dx = simulation_row[POSITION] - x
     dz = simulation_row[POSITION + 2] - z
     distance = math.sqrt(dx * dx + dz * dz)
     if distance > 1e-9:
         part = 1.0 - math.exp(-_LN2 * dt / (constants[ADJUSTMENT_POSITION_HALF_LIFE] + 1e-5))
         way = min(part * distance, ratio * speed * dt)
-        way = max(way, distance - constants[CLAMPING_DISTANCE])
+        excess = max(distance - way - constants[CLAMPING_DISTANCE], 0.0)
+        way += (1.0 - give) * excess
         x += dx / distance * way
         z += dz / distance * way
+        simulation_row[POSITION] -= dx / distance * give * excess
+        simulation_row[POSITION + 2] -= dz / distance * give * excess
     difference = wrap_angle(simulation_row[HEADING] - heading)
     angle = abs(difference)
+    side = 1.0 if difference >= 0.0 else -1.0
     part = 1.0 - math.exp(-_LN2 * dt / (constants[ADJUSTMENT_ROTATION_HALF_LIFE] + 1e-5))
     turn = min(part * angle, ratio * abs(turning) * dt)
-    turn = max(turn, angle - constants[CLAMPING_ANGLE])
-    if difference < 0.0:
-        turn = -turn
-    return x, z, heading + turn
+    excess = max(angle - turn - constants[CLAMPING_ANGLE], 0.0)
+    turn += (1.0 - give) * excess
+    simulation_row[HEADING] = wrap_angle(simulation_row[HEADING] - side * give * excess)
+    return x, z, heading + side * turn

@@ -110,6 +110,7 @@ def make_pose(
         trajectory_positions,
         trajectory_directions,
         *simulation_pose(simulation),
+        arrays.global_positions,
     )
 
 
@@ -144,4 +145,5 @@ def replace_arrays(pose: Pose, arrays: PoseArrays) -> Pose:
         pose.trajectory_directions,
         pose.simulation_position,
         pose.simulation_rotation,
+        pose.animated_positions,
     )
