@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +97,32 @@ def test_swap_replaces_whatever_is_there(tmp_path: Path) -> None:
         swap_in(staging_of(folder), folder)
         assert (folder / "manifest.json").read_text() == turn
         assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_database_can_be_opened_while_it_is_replaced(make_project: Make) -> None:
+    project, other = make_project("walk_a.bvh"), make_project("walk_a.bvh", "run_b.bvh", folder="other")
+    folder = project / "database"
+    build_frames(project)
+    build_frames(other)
+    finished = threading.Event()
+
+    def replace() -> None:
+        for turn in range(60):
+            shutil.copytree((project, other)[turn % 2] / "original", staging_of(folder))
+            swap_in(staging_of(folder), folder)
+        finished.set()
+
+    shutil.copytree(folder, project / "original")
+    shutil.copytree(other / "database", other / "original")
+    builder = threading.Thread(target=replace)
+    builder.start()
+    opened = []
+    while not finished.is_set():
+        database = Database.open(project)
+        opened.append(len(database.clips))
+        assert database.clips[-1].stop == database.frame_count
+    builder.join()
+    assert set(opened) == {2, 4}
 
 
 def test_what_a_dead_build_left_is_cleared(make_project: Make) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,8 @@ from ambulo.motion.skeleton import Skeleton
 from ambulo.prepare.clip import PreparedClip
 
 Array = NDArray[Any]
+
+_ATTEMPTS = 20
 
 
 class Database:
@@ -93,7 +96,23 @@ class Database:
         folder = Path(folder)
         if not (folder / MANIFEST).is_file() and folder.name != "database":
             folder = folder / "database"
-        recover(folder)
+        # A build may put a new database in the place of the one that is being opened; then it is opened again.
+        for attempt in range(_ATTEMPTS):
+            recover(folder)
+            before = _identity(folder)
+            try:
+                database = cls._map(folder)
+            except DatabaseError:
+                if attempt == _ATTEMPTS - 1 or _identity(folder) == before:
+                    raise
+            else:
+                if _identity(folder) == before:
+                    return database
+            time.sleep(0.01)
+        raise DatabaseError("was rebuilt again and again while it was opened", path=folder, remedy="try again")
+
+    @classmethod
+    def _map(cls, folder: Path) -> Database:
         manifest = read_manifest(folder)
         check_files(folder, manifest)
         channels = {}
@@ -221,3 +240,12 @@ class Database:
                 raise QueryError(unknown_tag_text(tag, self.tags), key=tag)
             mask &= ranges_to_mask(self.tags[tag], self.frame_count)
         return mask
+
+
+def _identity(folder: Path) -> tuple[int, int, int] | None:
+    """Tells one built database from another that took its place; None where there is none."""
+    try:
+        info = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return info.st_ino, info.st_mtime_ns, info.st_ctime_ns

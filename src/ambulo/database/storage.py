@@ -107,25 +107,6 @@ def write_tensors(path: Path, tensors: Mapping[str, Array], *, sync: bool = True
             os.fsync(file.fileno())
 
 
-def read_header(path: Path) -> tuple[dict[str, Any], int, int]:
-    """The header table of a safetensors file, where its data starts, and the file's size.
-
-    Raises:
-        DatabaseError: the file is missing, or its header is damaged.
-    """
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            length = int.from_bytes(file.read(8), "little")
-            if not 0 < length <= min(size - 8, _MAX_HEADER):
-                raise ValueError("the header's length is impossible")
-            return json.loads(file.read(length)), 8 + length, size
-    except FileNotFoundError:
-        raise DatabaseError("is missing", path=path, remedy="run `ambulo build` again") from None
-    except (OSError, ValueError) as error:
-        raise DatabaseError(f"is damaged: {error}", path=path, remedy="run `ambulo build` again") from None
-
-
 def map_tensors(path: Path) -> dict[str, Array]:
     """The arrays of a safetensors file as memory maps: opened in microseconds, read from the disk when touched.
 
@@ -134,23 +115,28 @@ def map_tensors(path: Path) -> dict[str, Array]:
     Raises:
         DatabaseError: the file is missing, damaged, or shorter than its header says.
     """
-    table, base, size = read_header(path)
     try:
         with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            length = int.from_bytes(file.read(8), "little")
+            if not 0 < length <= min(size - 8, _MAX_HEADER):
+                raise ValueError("the header's length is impossible")
+            table = json.loads(file.read(length))
             buffer = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        arrays: dict[str, Array] = {}
-        for name, entry in table.items():
-            if name == "__metadata__":
-                continue
-            dtype, shape = _DTYPES[entry["dtype"]].newbyteorder("<"), tuple(entry["shape"])
-            start, stop = entry["data_offsets"]
-            count = int(np.prod(shape, dtype=np.int64))
-            if stop - start != count * dtype.itemsize or base + stop > size:
-                raise ValueError(f"{name!r} should end at byte {base + stop}, the file has {size}")
-            arrays[name] = np.frombuffer(buffer, dtype, count, base + start).reshape(shape)
-        return arrays
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return {name: _view(buffer, 8 + length, name, entry) for name, entry in table.items() if name != "__metadata__"}
+    except FileNotFoundError:
+        raise DatabaseError("is missing", path=path, remedy="run `ambulo build` again") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DatabaseError(f"is damaged: {error}", path=path, remedy="run `ambulo build` again") from None
+
+
+def _view(buffer: mmap.mmap, base: int, name: str, entry: Mapping[str, Any]) -> Array:
+    dtype, shape = _DTYPES[entry["dtype"]].newbyteorder("<"), tuple(entry["shape"])
+    start, stop = entry["data_offsets"]
+    count = int(np.prod(shape, dtype=np.int64))
+    if stop - start != count * dtype.itemsize or base + stop > len(buffer):
+        raise ValueError(f"{name!r} should end at byte {base + stop}, the file has {len(buffer)}")
+    return np.frombuffer(buffer, dtype, count, base + start).reshape(shape)
 
 
 def sync_folder(folder: Path) -> None:
