@@ -13,7 +13,7 @@ from ambulo.maths.kernels import kernel
 SMALL = 16
 LARGE = 64
 _ROUND = 2.0**-24
-_SUM_ERROR = 1.0 + 256.0 * _ROUND
+_SUM_ERROR = 1.0 + 1024.0 * _ROUND
 
 
 @kernel
@@ -87,7 +87,7 @@ def search_boxes(
         )
         costs[1, n] = cost
         best_frame = current if best < np.inf else -1
-        best_cost = cost
+        best_cost = cost if best < np.inf else np.inf
         challenged = False
         square = 0.0
         for d in range(dimensions):
@@ -159,7 +159,7 @@ def search_scan(
         )
         costs[1, n] = cost
         best_frame = currents[n] if best < np.inf else -1
-        best_cost = cost
+        best_cost = cost if best < np.inf else np.inf
         for place in range(candidates.shape[0]):
             frame = np.int64(candidates[place])
             if skip_start <= frame < skip_stop:

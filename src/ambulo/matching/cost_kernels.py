@@ -15,29 +15,32 @@ from ambulo.maths.kernels import kernel, strict_kernel
 
 
 @strict_kernel
+def _square(value: Any, query: Any, coefficient: Any) -> Any:
+    scaled = np.float64(np.float32((np.float64(value) - np.float64(query)) * coefficient))
+    return scaled * scaled
+
+
+@strict_kernel
 def exact_cost(raw: Any, frame: Any, query: Any, coefficients: Any) -> float:
-    """Sum over dimensions of ``((raw[frame] - query) * coefficients)^2``; four partial sums, added pairwise."""
+    """Sum over dimensions of ``((raw[frame] - query) * coefficients)^2``.
+
+    The scaled difference is rounded to float32, so that its square is exact in float64 and it does not matter whether
+    the machine fuses the product with the sum; the sums are four partial ones, added pairwise.
+    """
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     count = query.shape[0]
     whole = count - count % 4
     for i in range(0, whole, 4):
-        s = (np.float64(raw[frame, i]) - np.float64(query[i])) * coefficients[i]
-        t = (np.float64(raw[frame, i + 1]) - np.float64(query[i + 1])) * coefficients[i + 1]
-        u = (np.float64(raw[frame, i + 2]) - np.float64(query[i + 2])) * coefficients[i + 2]
-        v = (np.float64(raw[frame, i + 3]) - np.float64(query[i + 3])) * coefficients[i + 3]
-        a += s * s
-        b += t * t
-        c += u * u
-        d += v * v
+        a += _square(raw[frame, i], query[i], coefficients[i])
+        b += _square(raw[frame, i + 1], query[i + 1], coefficients[i + 1])
+        c += _square(raw[frame, i + 2], query[i + 2], coefficients[i + 2])
+        d += _square(raw[frame, i + 3], query[i + 3], coefficients[i + 3])
     if whole < count:
-        s = (np.float64(raw[frame, whole]) - np.float64(query[whole])) * coefficients[whole]
-        a += s * s
+        a += _square(raw[frame, whole], query[whole], coefficients[whole])
     if whole + 1 < count:
-        t = (np.float64(raw[frame, whole + 1]) - np.float64(query[whole + 1])) * coefficients[whole + 1]
-        b += t * t
+        b += _square(raw[frame, whole + 1], query[whole + 1], coefficients[whole + 1])
     if whole + 2 < count:
-        u = (np.float64(raw[frame, whole + 2]) - np.float64(query[whole + 2])) * coefficients[whole + 2]
-        c += u * u
+        c += _square(raw[frame, whole + 2], query[whole + 2], coefficients[whole + 2])
     return (a + b) + (c + d)
 
 

@@ -35,7 +35,7 @@ def exact_costs(
         partial = [np.zeros(rows.shape[0]) for _ in range(4)]
         for dimension in range(raw.shape[1]):
             scaled = (rows[:, dimension].astype(np.float64) - wanted[dimension]) * coefficients[dimension]
-            partial[dimension % 4] += scaled * scaled
+            partial[dimension % 4] += scaled.astype(np.float32).astype(np.float64) ** 2
         costs[start : start + _CHUNK] = (partial[0] + partial[1]) + (partial[2] + partial[3])
     return costs
 

@@ -13,9 +13,9 @@ from ambulo.maths.kernels import kernel
 
 # No child hangs in this place of a node.
 NO_CHILD = -(2**31)
-# Unit roundoff of float32, and what a sum of squares over all dimensions can lose in it.
+# Unit roundoff of float32, and what a sum of squares over up to a thousand dimensions can lose in it.
 _ROUND = 2.0**-24
-_SUM_ERROR = 1.0 + 256.0 * _ROUND
+_SUM_ERROR = 1.0 + 1024.0 * _ROUND
 _STACK = 512
 # Beyond this length of coordinates float32 squares come near overflow.
 LONGEST = 1e15
@@ -115,7 +115,7 @@ def search_tree(
         costs[1, n] = cost
         # A candidate must be strictly better than going on; among candidates the lower index wins a tie.
         best_frame = current if best < np.inf else -1
-        best_cost = cost
+        best_cost = cost if best < np.inf else np.inf
         challenged = False
         length = rotate_query(queries[n], mean, axes, ratios, query, work)
         margin = _ROUND * (reach + length)

@@ -31,7 +31,8 @@ def strict_kernel(function: Function) -> Function:
 
     For results that must come out the same, bit for bit, wherever the function is inlined.
     """
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    # Said explicitly, since a function that says nothing inherits the options of whoever calls it first.
+    return cast(Function, numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")(function))
 
 
 @kernel
