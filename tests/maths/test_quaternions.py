@@ -203,6 +203,7 @@ def test_the_floating_type_is_kept(dtype):
     a, v = q.identity((3,), dtype), np.ones((3, 3), dtype)
     results = [
         q.normalize(a), q.multiply(a, a), q.inverse(a), q.rotate(a, v), q.slerp(a, a, 0.5), q.unroll(a), q.to_matrix(a),
-        q.from_matrix(q.to_matrix(a)), q.to_two_axis(a), q.between(v, v), q.to_scaled_angle_axis(a), q.to_euler(a, "ZYX"),
+        q.from_matrix(q.to_matrix(a)), q.to_two_axis(a), q.between(v, v), q.to_scaled_angle_axis(a),
+        q.to_euler(a, "ZYX"),
     ]  # fmt: skip
     assert [result.dtype for result in results] == [dtype] * len(results)

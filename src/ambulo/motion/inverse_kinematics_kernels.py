@@ -98,9 +98,9 @@ def two_bone(
         hint = (hint[0] / hint_length, hint[1] / hint_length, hint[2] / hint_length)
         along = dot(bend, hint)
         against = min(along, 0.0)
-        # A limb that bends clearly keeps its plane; from 4 % of its length down to 0 the hint takes over.
-        straight = max(0.0, 1.0 - length(bend) / (0.04 * longest))
-        add = straight * 0.04 * longest - against
+        # A limb that bends keeps its plane; from 1 % of its length (5 degrees at a knee) down to 0 the hint takes over.
+        straight = max(0.0, 1.0 - length(bend) / (0.01 * longest))
+        add = straight * 0.01 * longest - against
         bend = (bend[0] + add * hint[0], bend[1] + add * hint[1], bend[2] + add * hint[2])
     size = length(bend)
     if size < 1e-9:
