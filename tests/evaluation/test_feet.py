@@ -22,9 +22,9 @@ def moving(count: int, speed: float, height: float, start: float = 0.0) -> np.nd
 
 def test_a_foot_that_slides_in_contact_slides_at_its_speed(make_footage: Make) -> None:
     footage = make_footage(31, contacts=(True, False), left_toe=moving(31, 0.6, 0.02))
-    assert feet.contact_slide(footage) == pytest.approx(0.6)
+    assert feet.contact_slide(footage, FLAT) == pytest.approx(0.6)
     # 30 steps of 1 cm.
-    assert feet.contact_slide_distance(footage) == pytest.approx(0.30)
+    assert feet.contact_slide_distance(footage, FLAT) == pytest.approx(0.30)
 
 
 def test_slide_counts_only_steps_that_begin_and_end_planted(make_footage: Make) -> None:
@@ -36,14 +36,24 @@ def test_slide_counts_only_steps_that_begin_and_end_planted(make_footage: Make) 
     z[20:31] = 7.0  # a contact without slide, 10 steps
     toe = np.stack([np.full(40, 0.1), np.full(40, 0.02), z], axis=1)
     footage = make_footage(40, contacts=contacts, left_toe=toe)
-    assert feet.contact_slide(footage) == pytest.approx((4 * 0.01 * 60.0) / 14)
-    assert feet.contact_slide_distance(footage) == pytest.approx((0.04 + 0.0) / 2)
+    assert feet.contact_slide(footage, FLAT) == pytest.approx((4 * 0.01 * 60.0) / 14)
+    assert feet.contact_slide_distance(footage, FLAT) == pytest.approx((0.04 + 0.0) / 2)
+
+
+def test_a_foot_in_the_air_does_not_slide(make_footage: Make) -> None:
+    # The capture says planted, but the toe shown is carried past at 3 cm for ten frames, then on the ground at 1 cm.
+    toe = moving(21, 0.6, 0.05)
+    toe[11:, 1] = 0.03
+    footage = make_footage(21, contacts=(True, False), left_toe=toe)
+    both = feet.planted_steps(footage, FLAT, 0)
+    np.testing.assert_array_equal(np.flatnonzero(both), np.arange(11, 20))
+    assert feet.contact_slide(footage, FLAT) == pytest.approx(0.6)
 
 
 def test_vertical_motion_is_no_slide(make_footage: Make) -> None:
     toe = np.stack([np.full(20, 0.1), np.linspace(0.02, 0.2, 20), np.zeros(20)], axis=1)
     footage = make_footage(20, contacts=(True, True), left_toe=toe)
-    assert feet.contact_slide(footage) == 0.0
+    assert feet.contact_slide(footage, FLAT) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -68,10 +78,10 @@ def test_a_step_between_stretches_is_not_motion(make_footage: Make) -> None:
     toe[10:, 2] = 3.0
     stretch = np.repeat([0, 1], 10)
     footage = make_footage(20, contacts=(True, False), stretch=stretch, left_toe=toe)
-    assert feet.contact_slide(footage) == 0.0
+    assert feet.contact_slide(footage, FLAT) == 0.0
     assert feet.foot_skate(footage, FLAT) == 0.0
     # Without the cut it would be seen.
-    assert feet.contact_slide(make_footage(20, contacts=(True, False), left_toe=toe)) > 1.0
+    assert feet.contact_slide(make_footage(20, contacts=(True, False), left_toe=toe), FLAT) > 1.0
 
 
 def test_frames_that_must_not_be_measured_are_not(make_footage: Make) -> None:
@@ -79,7 +89,7 @@ def test_frames_that_must_not_be_measured_are_not(make_footage: Make) -> None:
     toe[10] = (0.1, 0.02, 9.0)
     stretch = np.array([0] * 10 + [-1] + [1] * 9)
     footage = make_footage(20, contacts=(True, False), stretch=stretch, left_toe=toe)
-    assert feet.contact_slide(footage) == 0.0
+    assert feet.contact_slide(footage, FLAT) == 0.0
 
 
 def test_frames_count_as_often_as_they_were_shown(make_footage: Make) -> None:
@@ -88,7 +98,7 @@ def test_frames_count_as_often_as_they_were_shown(make_footage: Make) -> None:
     toe[11:, 2] = toe[10, 2]
     weights = np.where(np.arange(21) < 10, 3.0, 1.0)
     footage = make_footage(21, contacts=(True, False), weights=weights, left_toe=toe)
-    assert feet.contact_slide(footage) == pytest.approx(0.6 * 30.0 / 40.0)
+    assert feet.contact_slide(footage, FLAT) == pytest.approx(0.6 * 30.0 / 40.0)
 
 
 def test_clearances_are_the_heights_of_planted_feet(make_footage: Make) -> None:
@@ -115,6 +125,6 @@ def test_penetration_is_the_depth_of_the_deepest_joint(make_footage: Make) -> No
 
 
 def test_no_contact_is_no_number(make_footage: Make) -> None:
-    assert np.isnan(feet.contact_slide(make_footage(10)))
-    assert np.isnan(feet.contact_slide_distance(make_footage(10)))
+    assert np.isnan(feet.contact_slide(make_footage(10), FLAT))
+    assert np.isnan(feet.contact_slide_distance(make_footage(10), FLAT))
     assert feet.measure_feet(make_footage(10), make_footage(10))["contact_slide"].row()["value"] is None

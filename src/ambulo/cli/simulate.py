@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import tyro
 
 if TYPE_CHECKING:
     from ambulo.control.recording import Recording
@@ -27,7 +26,7 @@ class Arguments:
     The same arguments give the same motion, on any run. With --out, a folder is written: motion.bvh, recording.json
     (the sticks; --input takes it), measures.json and report.html, and motion.mp4 with --video."""
 
-    project: Annotated[Path, tyro.conf.Positional]
+    project: Path
     """Folder of a built project."""
     controller: str = "motion_matching"
     """Which controller."""

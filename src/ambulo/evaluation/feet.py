@@ -68,18 +68,18 @@ def foot_skate(footage: Footage, height: Clearances, limit: float = SKATE_HEIGHT
     return footage.mean(total, footage.unbroken(1))
 
 
-def contact_slide(footage: Footage) -> float:
-    """Mean horizontal speed of planted toes, over steps that begin and end in contact; m/s."""
+def contact_slide(footage: Footage, height: Clearances) -> float:
+    """Mean horizontal speed of planted toes, over steps that begin and end planted; m/s. See :func:`planted_steps`."""
     speeds = toe_speeds(footage)
     slid, counted = 0.0, 0.0
     for side in (0, 1):
-        both = _contact_steps(footage, side)
+        both = planted_steps(footage, height, side)
         slid += float(np.sum(speeds[both, side] * footage.weights[both]))
         counted += float(footage.weights[both].sum())
     return slid / counted if counted else float("nan")
 
 
-def contact_slide_distance(footage: Footage) -> float:
+def contact_slide_distance(footage: Footage, height: Clearances) -> float:
     """Mean length of the way that a toe slides from the beginning to the end of a contact; metres.
 
     Contacts of which no frame counts are left out.
@@ -87,7 +87,7 @@ def contact_slide_distance(footage: Footage) -> float:
     speeds = toe_speeds(footage)
     ways: list[float] = []
     for side in (0, 1):
-        both = _contact_steps(footage, side)
+        both = planted_steps(footage, height, side)
         edges = np.flatnonzero(np.diff(np.concatenate([[False], both, [False]]).astype(np.int8)))
         for start, stop in zip(edges[::2], edges[1::2], strict=True):
             if footage.weights[start:stop].any():
@@ -95,8 +95,14 @@ def contact_slide_distance(footage: Footage) -> float:
     return float(np.mean(ways)) if ways else float("nan")
 
 
-def _contact_steps(footage: Footage, side: int) -> NDArray[np.bool_]:
-    planted = footage.contacts[:, side]
+def planted_steps(footage: Footage, height: Clearances, side: int) -> NDArray[np.bool_]:
+    """Frames that are planted and whose next frame is, bool ``[F]``.
+
+    Planted: the capture says so for the frame that is shown, and the toe is on the ground, less than 2.5 cm above where
+    it lies when planted. A foot that a blend still carries through the air does not slide.
+    """
+    low = footage.global_positions[:, footage.toes[side], 1] < height.toes[side] + SKATE_HEIGHT
+    planted = footage.contacts[:, side] & low
     both = footage.unbroken(1)
     both[:-1] &= planted[:-1] & planted[1:]
     return both
@@ -117,8 +123,8 @@ def measure_feet(made: Footage, raw: Footage) -> dict[str, Measure]:
     """All measures of feet: made motion beside raw capture."""
     height = clearances(raw)
     skate = foot_skate(made, height), foot_skate(raw, height)
-    slide = contact_slide(made), contact_slide(raw)
-    way = contact_slide_distance(made), contact_slide_distance(raw)
+    slide = contact_slide(made, height), contact_slide(raw, height)
+    way = contact_slide_distance(made, height), contact_slide_distance(raw, height)
     made_depth, raw_depth = penetration_depths(made, height), penetration_depths(raw, height)
     made_counts, raw_counts = made.weights > 0.0, raw.weights > 0.0
     skate_text = (
@@ -140,14 +146,15 @@ def measure_feet(made: Footage, raw: Footage) -> dict[str, Measure]:
             slide[1] * 100.0,
             "cm/s",
             False,
-            "Mean horizontal speed of a toe while the capture says, for the frame shown, that it is planted.",
+            "Mean horizontal speed of a toe while the capture says, for the frame shown, that it is planted, and it is "
+            "less than 2.5 cm above where it lies then.",
         ),
         "contact_slide_distance": Measure(
             way[0] * 100.0,
             way[1] * 100.0,
             "cm",
             False,
-            "Mean length of the way that a toe slides from the beginning to the end of one contact.",
+            "Mean length of the way that a planted toe slides from the beginning to the end of one contact.",
         ),
         "penetration": Measure(
             float(made_depth[made_counts].max(initial=0.0)) * 100.0,
