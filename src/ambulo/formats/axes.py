@@ -68,7 +68,7 @@ def guess_up(names: Sequence[str], rest_positions: ArrayLike, global_positions: 
         global_positions: ``[T, J, 3]``, some frames of the motion, file units and axes.
         span: :func:`ambulo.formats.units.body_span`, file units.
     """
-    poses = np.asarray(global_positions, np.float64)
+    poses = np.asarray(global_positions)
     rest = np.asarray(rest_positions, np.float64)
     head = [joint for joint, name in enumerate(names) if _HEAD.search(name)]
     feet = [joint for joint, name in enumerate(names) if _FEET.search(name) and joint not in head]
@@ -77,13 +77,13 @@ def guess_up(names: Sequence[str], rest_positions: ArrayLike, global_positions: 
     score: dict[str, float] = {}
     pose_cosine = _upright(poses, head, feet)
     rest_cosine = _upright(rest[None], head, feet)
+    # The least and greatest coordinate of each pose along each axis; the first is the floor if the axis points up.
+    lows, highs = (poses.min(axis=1), poses.max(axis=1)) if len(poses) else (np.zeros((1, 3)), np.zeros((1, 3)))
     for up in ("+Y", "+Z", "-Y", "-Z"):
         axis, sign = "XYZ".index(up[1]), 1.0 if up[0] == "+" else -1.0
-        floor = 0.0
-        if len(poses):
-            lowest = np.min(sign * poses[:, :, axis], axis=1)
-            calm = float(np.std(lowest)) < 0.06 * span
-            floor = 0.3 if calm and abs(float(np.median(lowest))) < 0.06 * span else 0.0
+        lowest = lows[:, axis] if up[0] == "+" else -highs[:, axis]
+        calm = float(lowest.max() - lowest.min()) < 0.15 * span and abs(float(lowest.mean())) < 0.06 * span
+        floor = 0.3 if calm and len(poses) else 0.0
         score[up] = sign * (pose_cosine[axis] + 0.8 * rest_cosine[axis]) + floor
     ranked = sorted(score, key=lambda up: -score[up])
     best = ranked[0]
@@ -93,13 +93,13 @@ def guess_up(names: Sequence[str], rest_positions: ArrayLike, global_positions: 
     return UpGuess(best, reason, score[best] > 0.5 and margin > 0.25)
 
 
-def _upright(positions: NDArray[np.float64], head: list[int], feet: list[int]) -> NDArray[np.float64]:
+def _upright(positions: NDArray[np.floating], head: list[int], feet: list[int]) -> NDArray[np.float64]:
     """Mean direction from the feet to the head ``[3]``; short where it points everywhere."""
     if not len(positions):
         return np.zeros(3)
     direction = positions[:, head].mean(axis=1) - positions[:, feet].mean(axis=1)
-    length = np.linalg.norm(direction, axis=-1, keepdims=True)
-    return np.asarray((direction / np.where(length < 1e-9, 1.0, length)).mean(axis=0))
+    length = np.sqrt(np.sum(direction * direction, axis=-1, keepdims=True))
+    return np.asarray((direction / np.maximum(length, 1e-9)).mean(axis=0), np.float64)
 
 
 def convert_vectors(vectors: ArrayLike, up: str) -> NDArray[np.float32]:

@@ -10,9 +10,10 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from ambulo.errors import FormatError
 from ambulo.motion.motion import Note
@@ -20,6 +21,7 @@ from ambulo.motion.motion import Note
 CHANNELS = {f"{axis}{kind}": (kind, index) for index, axis in enumerate("xyz") for kind in ("position", "rotation")}
 CHANNEL_NAMES = "Xposition, Yposition, Zposition, Xrotation, Yrotation, Zrotation"
 FAULTS_LISTED = 20
+LARGEST_OFFSET = 1e9
 
 # Whole statements where they stand on one line, as nearly always; single words where they do not. A statement that this
 # does not match (a count that is none, a NaN) falls apart into words, and the parser says what is wrong with them.
@@ -40,8 +42,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _KEYWORDS = frozenset({"offset", "channels", "motion", "hierarchy"})
 
 
-@dataclass(frozen=True)
-class Channel:
+class Channel(NamedTuple):
     """One column of the number block."""
 
     kind: str
@@ -111,6 +112,14 @@ def parse_hierarchy(text: str, path: Path) -> Hierarchy:
     return _Parser(text, path).parse()
 
 
+@lru_cache(maxsize=256)
+def _plain_channels(statement: str) -> tuple[tuple[str, int], ...] | None:
+    """Kind and axis of each channel of a CHANNELS statement without fault; None for any other."""
+    _, declared, *words = statement.lower().split()
+    channels = tuple(CHANNELS[word] for word in words)
+    return channels if int(declared[:9]) == len(channels) == len(set(channels)) else None
+
+
 class _Parser:
     def __init__(self, text: str, path: Path) -> None:
         self.path = path
@@ -125,10 +134,6 @@ class _Parser:
                 # The name's group closes last in a joint's match.
                 owner = "root" if match["joint"].lower() == "root" else "joint"
                 self.tokens.append((owner, match["name"].rstrip(), line))
-            elif kind == "offset" or kind == "channels":
-                keyword, *words = match[kind].split()
-                self.tokens.append(("word", keyword, line))
-                self.tokens += [("word", word, line) for word in words]
             elif kind is not None:
                 self.tokens.append((kind, match[kind], line))
         self.last_line = line
@@ -169,8 +174,16 @@ class _Parser:
                 pending = None
                 continue
             inside = stack[-1][0] if stack else None
+            if kind in ("offset", "channels") and not self.read_statement(kind, word, inside, stack, line):
+                # Anything unusual about a statement is found word by word.
+                word, *words = word.split()
+                tokens[self.at : self.at] = [("word", each, line) for each in words]
+                count = len(tokens)
+                kind = "word"
             lower = word.lower()
-            if kind == "root":
+            if kind in ("offset", "channels"):
+                pass
+            elif kind == "root":
                 if stack:
                     self.fail(f"ROOT {word!r} while the block opened at line {stack[-1][1]} is still open", line)
                 self.result.roots.append(len(self.result.joints))
@@ -237,6 +250,28 @@ class _Parser:
         self.result.joints.append(Joint(name, parent, line))
         return len(self.result.joints) - 1
 
+    def read_statement(self, kind: str, text: str, inside: int | None, stack: list[tuple[int, int]], line: int) -> bool:
+        """Take a whole OFFSET or CHANNELS statement at once; False where it needs a closer look."""
+        if inside is None or (self.at < len(self.tokens) and self.tokens[self.at][0] == "word"):
+            return False
+        if kind == "offset":
+            try:
+                x, y, z = map(float, text.split()[1:])
+            except ValueError:
+                return False
+            if not max(abs(x), abs(y), abs(z)) <= LARGEST_OFFSET:
+                return False
+            self.set_offset((x, y, z), inside, stack, line)
+            return True
+        channels = _plain_channels(text)
+        if channels is None or inside < 0 or self.result.joints[inside].has_channels:
+            return False
+        joint, first = self.result.joints[inside], self.result.channel_count
+        joint.has_channels = True
+        joint.channels = [Channel(kind, axis, first + index) for index, (kind, axis) in enumerate(channels)]
+        self.result.channel_count += len(channels)
+        return True
+
     def read_offset(self, inside: int, stack: list[tuple[int, int]], line: int) -> None:
         owner = inside if inside >= 0 else stack[-2][0]
         joint = self.result.joints[owner]
@@ -247,7 +282,7 @@ class _Parser:
                 break
             self.at += 1
             value = float(word) if NUMBER.fullmatch(word) else math.nan
-            if not abs(value) <= 1e9:
+            if not abs(value) <= LARGEST_OFFSET:
                 hint = " (a decimal comma?)" if "," in word else ""
                 self.number_faults.append(
                     (word_line, f"OFFSET of {joint.name}: {word!r} is no usable number{hint}", joint.name, "OFFSET")
@@ -259,7 +294,12 @@ class _Parser:
                 (line, f"OFFSET of {joint.name} has {len(numbers)} of 3 values", joint.name, "OFFSET")
             )
             return
-        offset = (numbers[0], numbers[1], numbers[2])
+        self.set_offset((numbers[0], numbers[1], numbers[2]), inside, stack, line)
+
+    def set_offset(
+        self, offset: tuple[float, float, float], inside: int, stack: list[tuple[int, int]], line: int
+    ) -> None:
+        joint = self.result.joints[inside if inside >= 0 else stack[-2][0]]
         if inside >= 0:
             if joint.offset is not None:
                 self.fail(f"a second OFFSET for {joint.name}", line, joint=joint.name)

@@ -28,7 +28,7 @@ from ambulo.errors import FormatError
 from ambulo.formats.bvh_header import Header, read_header
 from ambulo.formats.bvh_hierarchy import Hierarchy, Joint, parse_hierarchy, refuse
 from ambulo.formats.bvh_rows import Double, read_rows
-from ambulo.formats.format import ReadOptions, read_file, read_head
+from ambulo.formats.format import ReadOptions, read_file
 from ambulo.formats.placement import place
 from ambulo.motion.motion import Motion, Note, Source
 from ambulo.motion.skeleton import Skeleton
@@ -55,7 +55,6 @@ def read(path: Path, options: ReadOptions | None = None) -> list[Motion]:
         FormatError: with line, joint and channel where they apply.
     """
     options = options or ReadOptions()
-    read_head(path, 512)
     data = _as_utf8(read_file(path), path)
     at, hierarchy = _read_hierarchy(data, path)
     header = read_header(data, at, hierarchy, path, options)

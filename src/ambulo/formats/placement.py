@@ -14,7 +14,8 @@ from ambulo.formats.format import ReadOptions
 from ambulo.motion.kinematics import forward
 from ambulo.motion.motion import Note
 
-_SAMPLES = 48
+# Enough poses to outvote a few spent lying down or upside down.
+_SAMPLES = 32
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,10 @@ def place(
     bones = np.linalg.norm(rest, axis=1)
     if len(positions):
         # A position channel replaces the offset; a joint that travels (a root below a root) is no bone.
-        lengths = np.linalg.norm(positions.astype(np.float64), axis=2)
-        middle = np.median(lengths, axis=0)
-        travels = lengths.max(axis=0) - lengths.min(axis=0) > 0.5 * np.maximum(middle, 1e-9)
+        squares = positions.astype(np.float64) ** 2
+        lengths = np.sort(np.sqrt(squares[..., 0] + squares[..., 1] + squares[..., 2]), axis=0)
+        middle = lengths[len(lengths) // 2]
+        travels = lengths[-1] - lengths[0] > 0.5 * np.maximum(middle, 1e-9)
         bones = np.where(travels, 0.0, middle)
     ends = np.nan_to_num(np.linalg.norm(np.asarray(end_offsets, np.float64), axis=1))
     span = units.body_span(parents, bones, ends)
@@ -83,7 +85,7 @@ def place(
         notes.append(Note("up_guess", f"up axis {up} (a guess): {guess.reason}{doubt}", warning=not guess.sure))
     if unit is None:
         axis, sign = "XYZ".index(up[1]), 1.0 if up[0] == "+" else -1.0
-        height = float(np.median(sign * poses[:, 0, axis])) if len(poses) else 0.0
+        height = float(np.sort(sign * poses[:, 0, axis])[len(poses) // 2]) if len(poses) else 0.0
         size = units.guess_unit(names, span, height)
         unit = (size.name, size.metres_per_unit)
         doubt = "" if size.sure else "; this is unsure, give unit= to settle it"

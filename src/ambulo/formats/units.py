@@ -116,9 +116,8 @@ def body_span(parents: ArrayLike, bone_lengths: ArrayLike, end_lengths: ArrayLik
 
 def looks_human(names: Sequence[str]) -> bool:
     """Whether the joints' names are those of a person: hips, legs, arms and a trunk, and no tail or paws."""
-    if any(_NOT_HUMAN.search(name) for name in names):
-        return False
-    return all(any(part.search(name) for name in names) for part in _HUMAN_PARTS)
+    joined = "\n".join(names)
+    return not _NOT_HUMAN.search(joined) and all(part.search(joined) for part in _HUMAN_PARTS)
 
 
 def guess_unit(names: Sequence[str], span: float, root_height: float = 0.0) -> UnitGuess:
