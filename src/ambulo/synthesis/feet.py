@@ -36,6 +36,7 @@ class Feet:
         heel_contact: bool ``[2, T]``: the heel stands still on the ground.
         load: ``[2, T]`` share of the body's weight, smooth; both zero in flight.
         progress: ``[2, T]`` 0 at landing to 1 at lift-off in stance; NaN in swing.
+        aloft: ``[2, T]`` seconds since the foot lifted; infinite in stance.
         landing: ``[2, T]`` seconds until the foot lands; infinite in stance.
         speed, run: ``[2, T]`` of the step under way, held through the swing.
     """
@@ -48,9 +49,16 @@ class Feet:
     heel_contact: NDArray[np.bool_]
     load: Array
     progress: Array
+    aloft: Array
     landing: Array
     speed: Array
     run: Array
+
+    @property
+    def ease(self) -> Array:
+        """How freely the leg may shorten ``[2, T]``: 0 in stance, up to 1 in a runner's swing but for its ends."""
+        free = np.minimum(soft_step(self.aloft / 0.055), soft_step(self.landing / 0.075))
+        return np.where(self.down, 0.0, free * (0.35 + 0.65 * self.run))
 
     @property
     def down(self) -> NDArray[np.bool_]:
@@ -58,16 +66,18 @@ class Feet:
         return np.isfinite(self.progress)
 
 
-def _travel_profile(start: float, stop: float) -> Array:
-    """Share of the way against share of the time in a swing: a smooth trapezoid of speed."""
-    x = np.linspace(0.0, 1.0, 4097)
-    speed = np.asarray(ramp(x, 0.0, start)) * (1.0 - np.asarray(ramp(x, stop, 1.0)))
+def _travel_profile(start: float, stop: float, rest: float) -> Array:
+    """Share of the way against share of the time in a swing: a smooth trapezoid of speed.
+
+    A foot still moves a little when it meets the ground; ``rest`` is that share of its top speed.
+    """
+    speed = ramp(_TRAVEL_TIMES, 0.0, start) * (1.0 - (1.0 - rest) * ramp(_TRAVEL_TIMES, stop, 1.0))
     way = np.concatenate([[0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]))])
-    return way / way[-1]
+    return way / float(way[-1])
 
 
 _TRAVEL_TIMES = np.linspace(0.0, 1.0, 4097)
-_TRAVEL_WALK, _TRAVEL_RUN = _travel_profile(0.34, 0.70), _travel_profile(0.44, 0.82)
+_TRAVEL_WALK, _TRAVEL_RUN = _travel_profile(0.32, 0.68, 0.06), _travel_profile(0.25, 0.76, 0.20)
 
 
 def _pivot(pitch: float) -> int:
@@ -89,7 +99,8 @@ def _one_foot(steps: tuple[Step, ...], others: tuple[Step, ...], time: Array, te
     guide, slide = np.zeros((frames, 3)), np.zeros(frames)
     toe, heel = np.zeros(frames, bool), np.zeros(frames, bool)
     load, progress = np.zeros(frames), np.full(frames, np.nan)
-    speed, run, landing = np.zeros(frames), np.zeros(frames), np.full(frames, np.inf)
+    speed, run = np.zeros(frames), np.zeros(frames)
+    aloft, landing = np.full(frames, np.inf), np.full(frames, np.inf)
     for i, step in enumerate(steps):
         stop = steps[i + 1].land if i + 1 < len(steps) else np.inf
         a, b = np.searchsorted(time, [step.land, min(stop, time[-1] + 1.0)])
@@ -109,11 +120,11 @@ def _one_foot(steps: tuple[Step, ...], others: tuple[Step, ...], time: Array, te
             1.0 - ramp(now, step.lift - 0.30 * step.nominal, step.lift + 0.02) if np.isfinite(step.lift) else 1.0
         )
         if i + 1 < len(steps) and swing.stop > swing.start:
-            landing[swing] = stop - time[swing]
+            aloft[swing], landing[swing] = time[swing] - step.lift, stop - time[swing]
             _swing(step, steps[i + 1], others, time, swing, rotation, bend, guide, slide, terrain)
     arm = BALL_JOINT + slide[:, None] * (HEEL_SOLE - BALL_JOINT)
     ankle = guide - quaternions.rotate(rotation, arm)
-    return ankle, rotation, bend, yaw, toe, heel, load, progress, landing, speed, run
+    return ankle, rotation, bend, yaw, toe, heel, load, progress, aloft, landing, speed, run
 
 
 def _flat_time(step: Step) -> float:

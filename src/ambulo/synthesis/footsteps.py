@@ -25,7 +25,7 @@ _DEGREE = np.pi / 180.0
 _IDLE_HALF_WIDTH = 0.095
 _REACH_LAND = 0.38  # How far from under its hip joint a foot may land, m.
 _REACH_LIFT = 0.59  # How far ahead of its place the hip may be at lift-off: the heel rises.
-_REACH_SIDE = 0.46  # The same to the sides and behind.
+_REACH_SIDE = 0.43  # The same to the sides and behind.
 _SWIVEL = 0.65  # How far the body may turn over a standing foot before the foot swivels about its ball, radians.
 _BALANCE = 0.9 / 9.81  # Height of the centre of mass over gravity: how far feet trail an acceleration.
 LEFT, RIGHT = 0, 1
@@ -170,7 +170,7 @@ class _Planner:
         left = abs(ahead[3] * cosine - ahead[4] * sine)
         back = max(0.0, -(ahead[3] * sine + ahead[4] * cosine))
         # Sideways and backward steps are short and quick; turning on the spot takes a step every 50 degrees or so.
-        period = min(period, (0.38 + 0.10 * left) / max(left, 1e-3), (0.52 + 0.06 * back) / max(back, 1e-3))
+        period = min(period, (0.31 + 0.10 * left) / max(left, 1e-3), (0.52 + 0.06 * back) / max(back, 1e-3))
         period = min(period, 0.85 / max(self.turn_rate(time, time + 0.5), 1e-3))
         jitter = 1.0 + 0.02 * self.style.unsteady * float(self.rng.standard_normal())
         return speed, run, float(np.clip(period * np.clip(jitter, 0.85, 1.15), 0.26, 0.80 / min(self.style.tempo, 1.0)))
@@ -209,7 +209,7 @@ class _Planner:
         across = sign * width + float(noise[0])
         forward += float(noise[1]) - 0.012
         # Feet land nearer to the body than they leave it: a third of the stance is ahead, and the heel then rises.
-        forward -= (0.11 + 0.04 * run) * nominal * ahead * (1.0 - settle)
+        forward -= (0.11 + 0.08 * run) * nominal * ahead * (1.0 - settle)
         balance = -0.5 * _BALANCE * window[5:7] * (1.0 - settle)
         size = float(np.hypot(*balance))
         balance *= min(1.0, 0.20 / max(size, 1e-6))
@@ -224,7 +224,7 @@ class _Planner:
         rise = float(gait.swing_lift(speed, run)) * (style.lift if run < 0.5 else 1.0)
         rise *= 1.0 - 0.75 * style.drag * (foot == RIGHT)
         rise *= 0.65 + 0.35 * abs(direction) if run > 0.5 else 1.0
-        x, z = self._within_reach(foot, land, nominal, float(x), float(z))
+        x, z = self._within_reach(foot, land, nominal, run, float(x), float(z))
         z = self._on_tread(z)
         return Step(
             foot, land, np.inf, (float(x), float(z)), yaw, land_pitch, lift_pitch, nominal, flat, pace, run, rise, leap
@@ -254,10 +254,12 @@ class _Planner:
         yaw = self.path.facing[frames]
         return self.path.position[frames] + np.stack([side * np.cos(yaw), -side * np.sin(yaw)], axis=-1)
 
-    def _within_reach(self, foot: int, land: float, nominal: float, x: float, z: float) -> tuple[float, float]:
+    def _within_reach(
+        self, foot: int, land: float, nominal: float, run: float, x: float, z: float
+    ) -> tuple[float, float]:
         """Pull a place towards the body until a leg can span it at lift-off and, above all, at landing."""
         place = np.array([x, z])
-        for time, limit in ((land + nominal, _REACH_LIFT - 0.05), (land, _REACH_LAND)):
+        for time, limit in ((land + nominal, _REACH_LIFT - 0.05 + 0.12 * run), (land, _REACH_LAND - 0.06 * run)):
             hip = self._hip(foot, np.array([self.frame(time)]))[0]
             distance = float(np.hypot(*(place - hip)))
             if distance > limit:
@@ -304,7 +306,7 @@ class _Planner:
             at = self.frame(lift)
             # The farther the hip is ahead, the higher the heel.
             ahead = float(self._ahead(before, np.array([at]))[0][0])
-            pitch = min(pitch, -62.0 * _DEGREE * float(ramp(ahead, 0.12, 0.54)))
+            pitch = min(pitch, -66.0 * _DEGREE * float(ramp(ahead, 0.12, 0.54)))
             roll = min(max(after * stay, 0.13 * abs(pitch)), 0.55 * (lift - before.land))
             turned = self.path.facing[self.frame(before.land) : at + 1] - before.yaw
             swivel = float(np.clip(np.sign(turned[-1]) * max(abs(turned[-1]) - _SWIVEL, 0.0), -1.3, 1.3))

@@ -55,8 +55,8 @@ def walk_stance_fraction(speed: Any) -> Any:
 def run_stance_fraction(speed: Any) -> Any:
     """The same in running: 0.39 at 3.2 m/s, 0.36 at 3.9 (Novacheck 1998)."""
     published = np.clip(0.39 - 0.043 * (np.asarray(speed) - 3.2), 0.25, 0.43) - 0.02
-    # A leg of this length spans about a metre of travel in one contact.
-    return np.minimum(published, 1.0 * run_stride_frequency(speed) / np.maximum(speed, 0.1))
+    # A leg of this length spans some 0.85 m of travel in one contact.
+    return np.minimum(published, 0.84 * run_stride_frequency(speed) / np.maximum(speed, 0.1))
 
 
 def step_time(speed: Any, run: Any) -> Any:

@@ -6,16 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.maths import quaternions
-from ambulo.synthesis.body import LEG, SHANK, THIGH
+from ambulo.synthesis.body import SHANK, THIGH
 from ambulo.synthesis.pelvis import leg_reach
 
 Array = NDArray[np.float64]
 
 _SOFT = float(leg_reach(np.deg2rad(8.0)))
 _HARD = float(leg_reach(np.deg2rad(2.5)))
+_SWING_SOFT = float(leg_reach(np.deg2rad(46.0)))
+_SWING_HARD = float(leg_reach(np.deg2rad(6.0)))
 
 
-def solve_leg(hip: Array, ankle: Array, forward: Array) -> tuple[Array, Array]:
+def solve_leg(hip: Array, ankle: Array, forward: Array, ease: Array) -> tuple[Array, Array]:
     """World rotations of thigh and shank whose rest directions are -Y and whose knee bends towards ``forward``.
 
     A leg shorter than asked for never locks: beyond 8 degrees of flexion the stretch is softened and ends at 2.5.
@@ -24,10 +26,11 @@ def solve_leg(hip: Array, ankle: Array, forward: Array) -> tuple[Array, Array]:
         hip: ``[T, 3]``.
         ankle: ``[T, 3]``.
         forward: where the knee points, ``[T, 3]``.
+        ease: 0 where the ankle must be met, 1 where the leg swings and may shorten, ``[T]``.
     """
     line = ankle - hip
     distance = np.linalg.norm(line, axis=-1)
-    reach = soften(distance)
+    reach = (1.0 - ease) * soften(distance, _SOFT, _HARD) + ease * soften(distance, _SWING_SOFT, _SWING_HARD)
     direction = line / np.maximum(distance, 1e-9)[:, None]
     cosine = np.clip((THIGH**2 + reach**2 - SHANK**2) / (2.0 * THIGH * reach), -1.0, 1.0)
     pole = forward - np.sum(forward * direction, axis=-1, keepdims=True) * direction
@@ -39,11 +42,11 @@ def solve_leg(hip: Array, ankle: Array, forward: Array) -> tuple[Array, Array]:
     return _frame(thigh, side), _frame(shank, side)
 
 
-def soften(distance: Array) -> Array:
-    """Hip-to-ankle distance that is really reached: exact up to 8 degrees of knee flexion, then softly bounded."""
-    span = _HARD - _SOFT
-    beyond = np.maximum(distance - _SOFT, 0.0)
-    return np.where(distance > _SOFT, _SOFT + span * (1.0 - np.exp(-beyond / span)), np.clip(distance, 0.25, LEG))
+def soften(distance: Array, soft: float, hard: float) -> Array:
+    """Hip-to-ankle distance that is really reached: exact up to ``soft``, then bounded by ``hard``."""
+    span = hard - soft
+    beyond = np.maximum(distance - soft, 0.0)
+    return np.where(distance > soft, soft + span * (1.0 - np.exp(-beyond / span)), np.maximum(distance, 0.25))
 
 
 def _frame(down: Array, side: Array) -> Array:

@@ -188,10 +188,11 @@ def _height(
     for flight in footsteps.flights:
         result = _leap(result, flight.start, flight.stop, flight.standing, rate)
     # No standing leg is stretched beyond a slight bend of the knee; the pelvis gives way smoothly and in time. Swinging
-    # legs count just before they land.
-    near = feet.landing < 0.07
-    limit = np.where(feet.down, height(leg_reach(6.0 * _DEGREE)), np.inf)
-    limit = np.where(near & ~feet.down, height(leg_reach(3.5 * _DEGREE)), limit).min(axis=0)
+    # legs count just after they left, with the knee already bending, and just before they land.
+    bent = (6.0 + 15.0 * ramp(np.nan_to_num(feet.progress), 0.72, 1.0)) * _DEGREE
+    limit = np.where(feet.down, height(leg_reach(bent)), np.inf)
+    limit = np.where(feet.aloft < 0.045, height(leg_reach(21.0 * _DEGREE)), limit)
+    limit = np.where(feet.landing < 0.035, height(leg_reach(3.5 * _DEGREE)), limit).min(axis=0)
     for _ in range(6):
         result = result - 1.1 * smooth(np.maximum(result - limit, 0.0), 0.055, rate)
     for softness in (0.03, 0.015):

@@ -116,11 +116,12 @@ def _assemble(name: str, path: BodyPath, feet: Feet, pelvis: Pelvis, above: dict
     rotations[:, 0] = pelvis.rotation
     for joint, local in above.items():
         rotations[:, skeleton.index(joint)] = local
+    ease = feet.ease
     for foot, side in enumerate(("Left", "Right")):
         hip = pelvis.position + quaternions.rotate(pelvis.rotation, HIP_JOINTS[foot])
         heading = knee_heading(path, pelvis, feet.yaw[foot])
         forward = np.stack([np.sin(heading), np.zeros(frames), np.cos(heading)], axis=-1)
-        thigh, shank = solve_leg(hip, feet.ankle[foot], forward)
+        thigh, shank = solve_leg(hip, feet.ankle[foot], forward, ease[foot])
         zero = np.zeros(frames)
         half = -0.5 * feet.bend[foot]
         toe = np.stack([np.sin(half), zero, zero, np.cos(half)], axis=-1)

@@ -142,7 +142,7 @@ def _arm(
     spread = (style.spread + 4.0 * run + 8.0 * crouch + 1.0 * still + 0.6 * own) * _DEGREE
     spread = spread + np.clip(0.04 * np.abs(path.turning), 0.0, 0.15) + 0.10 * np.abs(jumping)
     spread = smooth(spread, 0.04, rate)
-    inward = (style.inward + 14.0 * run) * _DEGREE + 0.25 * swing
+    inward = (style.inward + 6.0 * run) * _DEGREE + 0.25 * swing
     elbow = style.elbow[index] * (1.0 - run) + np.maximum(style.elbow[index], 84.0) * run + 22.0 * crouch
     forward = np.maximum(swing, -0.2)
     bend = elbow * _DEGREE + (0.55 + 0.15 * run) * forward + (1.5 * still + 1.2 * own) * _DEGREE + shake
