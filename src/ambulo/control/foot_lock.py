@@ -42,7 +42,8 @@ class FootLockState:
     Attributes:
         inner: of the wrapped controller.
         fresh: bool ``[N]``, nothing was shown yet.
-        flags: uint8 ``[N, 2, 3]``, left and right: locked, touching the ground, stepping to where the animation is.
+        flags: uint8 ``[N, 2, 4]``, left and right: locked, touching the ground, stepping to where the animation is, in
+            the step after a transition.
         values: float64 ``[N, 2, 18]``, left and right, three numbers each: lock point, offset and its velocity, toe
             shown and its velocity, toe of the animation (m, m/s, world).
         leg_rotations: float32 ``[N, 2, 4, 4]``, local rotations shown of upper leg, lower leg, foot and toe.
@@ -162,7 +163,7 @@ class FootLock:
         return FootLockState(
             self.inner.start(count, seed, position, facing),
             np.ones(count, np.bool_),
-            np.zeros((count, 2, 3), np.uint8),
+            np.zeros((count, 2, 4), np.uint8),
             np.zeros((count, 2, 18)),
             np.zeros((count, 2, 4, 4), np.float32),
         )

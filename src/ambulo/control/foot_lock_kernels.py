@@ -24,12 +24,12 @@ from ambulo.maths.kernels import (
 from ambulo.motion.inverse_kinematics_kernels import length, soft_limit, square_to, subtract, two_bone
 
 # Columns of the integer and float rows of a foot's state.
-LOCKED, TOUCHING, STEPPING = 0, 1, 2
+LOCKED, TOUCHING, STEPPING, PENDING = 0, 1, 2, 3
 POINT, OFFSET, OFFSET_VELOCITY, TOE, TOE_VELOCITY, ANIMATED = 0, 3, 6, 9, 12, 15
 
 # Places in FootLock's constants.
 RELEASE_HALF_LIFE, LOCK_HALF_LIFE, UNLOCK_DISTANCE, STRETCH_MARGIN, LOCK_SPEED, LOCK_HEIGHT = range(6)
-STEP_HEIGHT, RELOCK_DISTANCE = 6, 7
+STEP_HEIGHT, RELOCK_DISTANCE, HEIGHT_HALF_LIFE = 6, 7, 8
 
 # Columns of the heights of a foot: lowest toe and ankle, highest toe in contact.
 TOE_FLOOR, ANKLE_FLOOR, TOE_CEILING = 0, 1, 2
@@ -79,6 +79,13 @@ def place_ankle(hip: Vector, target: Vector, ankle: Vector, foot_length: float, 
 
 
 @kernel
+def fade(x: float, v: float, k: float, dt: float) -> tuple[float, float]:
+    """A critically damped spring to zero of exponent ``k``: offset and velocity after ``dt``."""
+    e, j = math.exp(-k * dt), v + x * k
+    return e * (x + j * dt), e * (v - j * k * dt)
+
+
+@kernel
 def track_toe(
     n: int,
     f: int,
@@ -96,13 +103,18 @@ def track_toe(
     new_flags: Any,
     new_values: Any,
 ) -> Vector:
-    """Advance the state machine of one toe and return where the toe shall be."""
-    flag, value = flags[n, f], values[n, f]
+    """Advance the state machine of one toe and return where the toe shall be.
+
+    On the ground plane the toe is at its source, the lock point or the animation's toe, plus an offset; its height is
+    always the animation's plus an offset. Offsets start where the source changes (lock, release, transition) so that
+    position and velocity go on, and fade.
+    """
+    flag, value, out = flags[n, f], values[n, f], new_values[n, f]
     floor, ceiling = ground + heights[f, TOE_FLOOR], ground + heights[f, TOE_CEILING]
-    animated_v = (0.0, 0.0, 0.0)
-    last_toe, last_v = toe, animated_v
-    locked, touched, stepping = False, False, False
-    point, offset, offset_v = toe, animated_v, animated_v
+    zero = (0.0, 0.0, 0.0)
+    last_toe, last_v, animated_v = toe, zero, zero
+    point, offset, offset_v = toe, zero, zero
+    locked, stepping, pending = False, False, False
     if not fresh:
         animated_v = (
             (toe[0] - value[ANIMATED]) / dt,
@@ -111,76 +123,70 @@ def track_toe(
         )
         last_toe = (value[TOE], value[TOE + 1], value[TOE + 2])
         last_v = (value[TOE_VELOCITY], value[TOE_VELOCITY + 1], value[TOE_VELOCITY + 2])
-        locked, touched, stepping = flag[LOCKED] != 0, flag[TOUCHING] != 0, flag[STEPPING] != 0
         point = (value[POINT], value[POINT + 1], value[POINT + 2])
         offset = (value[OFFSET], value[OFFSET + 1], value[OFFSET + 2])
         offset_v = (value[OFFSET_VELOCITY], value[OFFSET_VELOCITY + 1], value[OFFSET_VELOCITY + 2])
-    if transitioned:
-        # The animation's toe jumped; how fast it moves there shows in the next step.
-        animated_v = last_v
+        locked, stepping, pending = flag[LOCKED] != 0, flag[STEPPING] != 0, flag[PENDING] != 0
+    if pending and not transitioned:
+        # The step before was a transition; only now is it known how fast the new animation moves.
+        offset_v = (0.0 if locked else last_v[0] - animated_v[0], last_v[1] - animated_v[1], 0.0 if locked else last_v[2] - animated_v[2])
     expected = (last_toe[0] + dt * last_v[0], last_toe[1] + dt * last_v[1], last_toe[2] + dt * last_v[2])
-    gx, gz = expected[0] - toe[0], expected[2] - toe[2]
-    gap = math.sqrt(gx * gx + gz * gz)
-    high = max(last_toe[1], toe[1]) > ceiling + constants[LOCK_HEIGHT]
-    touching = contact and not high
-    speed = math.sqrt(last_v[0] * last_v[0] + last_v[2] * last_v[2])
-    held_y = min(max(toe[1], floor), ceiling)
+    gap = math.hypot(expected[0] - toe[0], expected[2] - toe[2])
+    lift = max(last_toe[1], toe[1]) - ceiling
+    touching = contact and lift <= constants[LOCK_HEIGHT]
 
-    changed = transitioned and not locked and not fresh
-    release = False
+    locks, releases = False, False
     if locked:
-        px, pz = point[0] - toe[0], point[2] - toe[2]
         limit = constants[UNLOCK_DISTANCE]
         if flags[n, 1 - f, STEPPING] != 0:
             limit *= 1.5  # one foot at a time
-        if not contact:
-            release, stepping = True, False
-        elif px * px + pz * pz > limit * limit or stretched:
-            release, stepping = True, True
-        if release:
-            locked, changed = False, True
+        far = stretched or math.hypot(point[0] - toe[0], point[2] - toe[2]) > limit
+        releases = far or not contact
+        stepping = far and contact
     elif touching:
         arrived = gap < constants[RELOCK_DISTANCE]
-        close = gap < 0.75 * constants[UNLOCK_DISTANCE] and speed < constants[LOCK_SPEED]
-        if fresh or arrived or (close and not stepping):
-            locked, changed, stepping = True, True, False
+        slow = math.hypot(last_v[0], last_v[2]) < constants[LOCK_SPEED]
+        near = slow and gap < 0.75 * constants[UNLOCK_DISTANCE]
+        locks = fresh or arrived or (near and not stepping)
+        stepping = stepping and not locks
     else:
-        stepping = False
-    if changed:
-        if locked:
-            y = spring_exponent(constants[LOCK_HALF_LIFE])
-            # The toe comes to rest at the end of this way without turning back: velocity fades as exp(-y t).
-            point = (expected[0] + last_v[0] / y, held_y, expected[2] + last_v[2] / y)
-            offset = (-last_v[0] / y, expected[1] - held_y, -last_v[2] / y)
-            offset_v = last_v
-        else:
-            offset = subtract(expected, toe)
-            offset_v = subtract(last_v, animated_v)
-            if release and stepping:
-                # The animation stands, but elsewhere: lift the toe on its way rather than drag it over the ground.
-                y = spring_exponent(constants[RELEASE_HALF_LIFE])
-                offset_v = (offset_v[0], offset_v[1] + constants[STEP_HEIGHT] * y * math.e, offset_v[2])
+        stepping = stepping and contact
+    locked = (locked or locks) and not releases
 
-    if not changed:
-        y = spring_exponent(constants[LOCK_HALF_LIFE] if locked else constants[RELEASE_HALF_LIFE])
-        e = math.exp(-y * dt)
-        j0, j1, j2 = offset_v[0] + y * offset[0], offset_v[1] + y * offset[1], offset_v[2] + y * offset[2]
-        offset = (e * (offset[0] + j0 * dt), e * (offset[1] + j1 * dt), e * (offset[2] + j2 * dt))
-        offset_v = (e * (offset_v[0] - j0 * y * dt), e * (offset_v[1] - j1 * y * dt), e * (offset_v[2] - j2 * y * dt))
-    if locked:
-        target = (point[0] + offset[0], held_y + offset[1], point[2] + offset[2])
+    x, y, z = offset
+    vx, vy, vz = offset_v
+    if locks:
+        # The toe comes to rest at the end of this way without turning back: velocity fades as exp(-k t).
+        k = spring_exponent(constants[LOCK_HALF_LIFE])
+        point = (expected[0] + last_v[0] / k, 0.0, expected[2] + last_v[2] / k)
+        x, z, vx, vz = -last_v[0] / k, -last_v[2] / k, last_v[0], last_v[2]
+    elif releases or (transitioned and not locked):
+        x, z = expected[0] - toe[0], expected[2] - toe[2]
+        vx, vz = last_v[0] - animated_v[0], last_v[2] - animated_v[2]
     else:
-        target = (toe[0] + offset[0], toe[1] + offset[1], toe[2] + offset[2])
+        k = spring_exponent(constants[LOCK_HALF_LIFE] if locked else constants[RELEASE_HALF_LIFE])
+        x, vx = fade(x, vx, k, dt)
+        z, vz = fade(z, vz, k, dt)
+    if transitioned:
+        y, vy = expected[1] - toe[1], 0.0
+    else:
+        y, vy = fade(y, vy, spring_exponent(constants[HEIGHT_HALF_LIFE]), dt)
+    if releases and stepping:
+        # The animation stands, but elsewhere: lift the toe on its way rather than drag it over the ground.
+        vy += constants[STEP_HEIGHT] * spring_exponent(constants[HEIGHT_HALF_LIFE]) * math.e
+    target = (point[0] + x, toe[1] + y, point[2] + z) if locked else (toe[0] + x, toe[1] + y, toe[2] + z)
+    if fresh:
+        target, point, x, y, z, vx, vy, vz = toe, toe, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     if target[1] < floor:
         target = (target[0], floor, target[2])
     new_flags[n, f, LOCKED] = locked
     new_flags[n, f, TOUCHING] = touching
     new_flags[n, f, STEPPING] = stepping
-    out = new_values[n, f]
+    new_flags[n, f, PENDING] = transitioned and not fresh
+    out[OFFSET], out[OFFSET + 1], out[OFFSET + 2] = x, y, z
+    out[OFFSET_VELOCITY], out[OFFSET_VELOCITY + 1], out[OFFSET_VELOCITY + 2] = vx, vy, vz
     for c in range(3):
         out[POINT + c] = point[c]
-        out[OFFSET + c] = offset[c]
-        out[OFFSET_VELOCITY + c] = offset_v[c]
         out[TOE + c] = target[c]
         out[TOE_VELOCITY + c] = 0.0 if fresh else (target[c] - last_toe[c]) / dt
         out[ANIMATED + c] = toe[c]

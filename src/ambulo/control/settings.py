@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ambulo.errors import ControlError
 
-
 _MAY_BE_ZERO = ("adjustment_ratio", "clamping_yield")
 
 
@@ -115,6 +114,7 @@ class FootLockSettings:
         lock_height: metres above where toes in contact are, a toe that is higher is not locked yet.
         step_height: metres, how high a toe is lifted that must move although the animation stands.
         relock_distance: metres from the animated toe within which such a toe stands again.
+        height_half_life: seconds, how fast a difference in the toe's height fades.
     """
 
     release_half_life: float = 0.1
@@ -125,6 +125,7 @@ class FootLockSettings:
     lock_height: float = 0.05
     step_height: float = 0.04
     relock_distance: float = 0.02
+    height_half_life: float = 0.06
 
     def __post_init__(self) -> None:
         _check_positive(self, "a foot lock setting")
