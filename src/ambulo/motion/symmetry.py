@@ -34,7 +34,7 @@ def mirror_pairs(skeleton: Skeleton) -> NDArray[np.int32]:
 
 
 class _Bones:
-    """A skeleton's children and the lengths and forms of its subtrees."""
+    """A skeleton's children, and how like two of its subtrees are."""
 
     def __init__(self, skeleton: Skeleton) -> None:
         self.names = skeleton.names
@@ -43,23 +43,43 @@ class _Bones:
             if parent >= 0:
                 self.children[parent].append(joint)
         self.lengths = np.linalg.norm(skeleton.offsets.astype(np.float64), axis=-1)
-        tips = np.linalg.norm(np.nan_to_num(skeleton.end_offsets.astype(np.float64)), axis=-1)
-        # Of each subtree: its form as nested brackets, and its bone lengths in the order of that form.
-        self.forms = [""] * skeleton.joint_count
-        self.bones: list[list[float]] = [[] for _ in skeleton.names]
-        for joint in range(skeleton.joint_count - 1, -1, -1):
-            below = sorted(self.children[joint], key=lambda c: (self.forms[c], self.bones[c]))
-            self.forms[joint] = f"({''.join(self.forms[c] for c in below)})"
-            self.bones[joint] = [float(self.lengths[joint]), float(tips[joint])]
-            for child in below:
-                self.bones[joint] += self.bones[child]
+        self.tips = np.linalg.norm(np.nan_to_num(skeleton.end_offsets.astype(np.float64)), axis=-1)
+        self.counts = np.ones(skeleton.joint_count, int)
+        for joint in range(skeleton.joint_count - 1, 0, -1):
+            if skeleton.parents[joint] >= 0:
+                self.counts[skeleton.parents[joint]] += self.counts[joint]
 
-    def difference(self, a: int, b: int) -> float:
-        """0 for equal subtrees, infinite for subtrees of different form."""
-        if self.forms[a] != self.forms[b]:
-            return np.inf
-        x, y = np.array(self.bones[a]), np.array(self.bones[b])
-        return float(np.abs(x - y).sum() / max(x.sum(), y.sum(), 1e-9))
+    def total(self, joint: int) -> float:
+        """Summed length of all bones of a subtree."""
+        below = sum(self.total(child) for child in self.children[joint])
+        return float(self.lengths[joint] + self.tips[joint]) + below
+
+    def difference(self, a: int, b: int, share: float = 0.6) -> float:
+        """0 for equal subtrees, infinite where less than a share of their joints match.
+
+        What hangs from one side alone (a sword) is left out.
+        """
+        apart, total, matched = self._compare(a, b)
+        if matched < share * max(self.counts[a], self.counts[b]):
+            return float(np.inf)
+        return apart / total if total > 0.0 else 0.0
+
+    def _compare(self, a: int, b: int) -> tuple[float, float, int]:
+        """Summed difference of bone lengths, summed length, and number of joints of what matches."""
+        apart = abs(self.lengths[a] - self.lengths[b])
+        total, matched = max(self.lengths[a], self.lengths[b]), 1
+        if not self.children[a] and not self.children[b]:
+            apart += abs(self.tips[a] - self.tips[b])
+            total += max(self.tips[a], self.tips[b])
+        options = sorted((self._compare(x, y), x, y) for x, y in itertools.product(self.children[a], self.children[b]))
+        # Many joints first, then the likest: a long limb must not be matched with a stub of the same first bone.
+        options.sort(key=lambda option: (-option[0][2], option[0][0]))
+        used: set[int] = set()
+        for (child_apart, child_total, child_matched), x, y in options:
+            if x not in used and y not in used:
+                used |= {x, y}
+                apart, total, matched = apart + child_apart, total + child_total, matched + child_matched
+        return apart, total, matched
 
 
 def _pair_within(joints: list[int], pairs: NDArray[np.int32], bones: _Bones, sided: bool) -> None:
@@ -74,7 +94,7 @@ def _pair_within(joints: list[int], pairs: NDArray[np.int32], bones: _Bones, sid
     if not sided:
         alike = sorted((bones.difference(a, b), a, b) for a, b in itertools.combinations(free, 2))
         for difference, a, b in alike:
-            if difference <= ALIKE and a in free and b in free and max(bones.bones[a]) > 0:
+            if difference <= ALIKE and a in free and b in free and bones.total(a) > 0.0:
                 couples.append((a, b))
                 free = [joint for joint in free if joint not in (a, b)]
     for a, b in couples:
@@ -96,7 +116,7 @@ def _pair_across(a: int, b: int, pairs: NDArray[np.int32], bones: _Bones) -> Non
             left.remove(child)
             right.remove(twin)
             _pair_across(child, twin, pairs, bones)
-    alike = sorted((bones.difference(x, y), x, y) for x in left for y in right)
+    alike = sorted((bones.difference(x, y, 0.0), x, y) for x in left for y in right)
     for difference, x, y in alike:
         if difference <= ALIKE and x in left and y in right:
             left.remove(x)
