@@ -22,8 +22,8 @@ SLOW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthChe
 
 
 def bones_along_x(motion: Motion) -> Motion:
-    """The same global joints on Bandai-Namco's kind of rest frames: bones of the left along +X, of the right along -X."""
-    skeleton = motion.skeleton
+    """The same global joints on Bandai-Namco's kind of rest frames: bones of the left along +X, of the right along
+    -X.""" skeleton = motion.skeleton
     turns = np.tile([0.0, 0.0, 0.0, 1.0], (skeleton.joint_count, 1))
     for joint, name in enumerate(skeleton.names):
         children = skeleton.children(joint)
@@ -81,7 +81,8 @@ def test_a_symmetric_pose_is_its_own_mirror_image(body):
 
 
 def test_frames_of_a_take_stay_like_those_of_its_mirror_image(body, make_motion):
-    # Were the corrections wrong about a bone's axis, limbs would twist by 90 or 180 degrees between a clip and its twin.
+    # Were the corrections wrong about a bone's axis, limbs would twist by 90 or 180 degrees between a clip and its
+    # twin.
     motion = bones_along_x(make_motion(body, 4, frames=200, swing=0.3))
     mirrored = mirror(motion)
     apart = quaternions.angle_between(

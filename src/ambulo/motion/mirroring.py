@@ -147,7 +147,7 @@ def mirror_map(skeleton: Skeleton, motion: Motion | Sequence[Motion] | None = No
                 above = corrections[parents[joint]] if parents[joint] >= 0 else np.array([0.0, 0.0, 0.0, 1.0])
                 reflected = means[twin] * _REFLECT_ROTATION
                 likely = quaternions.inverse_multiply(reflected, quaternions.multiply(above, means[joint]))
-                likely = np.asarray(likely, np.float64)
+                likely = cast(Double, likely)
                 usual = above if parents[joint] >= 0 and pairs[parents[joint]] != parents[joint] else None
                 corrections[joint] = _pair_correction(joint, skeleton, pairs, offsets, likely, usual)
                 corrections[twin] = quaternions.inverse(corrections[joint] * _REFLECT_ROTATION)

@@ -64,6 +64,10 @@ class _Bones:
             return float(np.inf)
         return apart / total if total > 0.0 else 0.0
 
+    def shared(self, a: int, b: int) -> int:
+        """How many joints of two subtrees match."""
+        return self._compare(a, b)[2]
+
     def _compare(self, a: int, b: int) -> tuple[float, float, int]:
         """Summed difference of bone lengths, summed length, and number of joints of what matches."""
         apart = abs(self.lengths[a] - self.lengths[b])
@@ -116,8 +120,9 @@ def _pair_across(a: int, b: int, pairs: NDArray[np.int32], bones: _Bones) -> Non
             left.remove(child)
             right.remove(twin)
             _pair_across(child, twin, pairs, bones)
-    alike = sorted((bones.difference(x, y, 0.0), x, y) for x in left for y in right)
-    for difference, x, y in alike:
+    # Those that share most come first: a zero-length stub is as like a finger as it is like its own twin.
+    alike = sorted((-bones.shared(x, y), bones.difference(x, y, 0.0), x, y) for x in left for y in right)
+    for _, difference, x, y in alike:
         if difference <= ALIKE and x in left and y in right:
             left.remove(x)
             right.remove(y)
