@@ -22,8 +22,8 @@ SLOW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthChe
 
 
 def bones_along_x(motion: Motion) -> Motion:
-    """The same global joints on Bandai-Namco's kind of rest frames: bones of the left along +X, of the right along
-    -X.""" skeleton = motion.skeleton
+    """The same global joints on rest frames like Bandai-Namco's: left bones along local +X, right ones along -X."""
+    skeleton = motion.skeleton
     turns = np.tile([0.0, 0.0, 0.0, 1.0], (skeleton.joint_count, 1))
     for joint, name in enumerate(skeleton.names):
         children = skeleton.children(joint)
