@@ -10,6 +10,12 @@ export interface Input {
   sequence?: number;
 }
 
+/** How many pose frames of this connection the page has drawn or passed over. Frames are sent while few are unseen, */
+export interface Seen {
+  type: "seen";
+  frames: number;
+}
+
 /** Stop or go on. Going on from the past forgets what came after it. */
 export interface Pause {
   type: "pause";
@@ -182,6 +188,6 @@ export interface Problem {
   remedy?: string | null;
 }
 
-export type ClientMessage = Input | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart;
+export type ClientMessage = Input | Seen | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart;
 
 export type ServerMessage = Hello | Status | Choice | Stats | Problem;

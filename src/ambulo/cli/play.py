@@ -20,8 +20,8 @@ class Arguments:
     """Controller to begin with."""
     port: int = 0
     """Port on the loopback interface; 0 takes a free one."""
-    browser: Annotated[bool, tyro.conf.FlagCreatePairsOn] = True
-    """Open the page in the browser."""
+    no_browser: bool = False
+    """Only print the address; open no browser."""
     json: bool = False
     """Print one JSON object with the address once the studio is ready."""
 
@@ -45,7 +45,7 @@ def run(arguments: Arguments) -> None:
     address = f"http://{host}:{port}/"
     app = server.create_app(session, port=port)
     _announce(arguments, session.projects, address)
-    if arguments.browser:
+    if not arguments.no_browser:
         import webbrowser
 
         if not webbrowser.open(address):

@@ -48,6 +48,14 @@ class Input(_Message, tag="input", frozen=True):
     sequence: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0
 
 
+class Seen(_Message, tag="seen"):
+    """How many pose frames of this connection the page has drawn or passed over. Frames are sent while few are unseen,
+    so that a slow page gets the newest ones and none pile up on the way.
+    """
+
+    frames: Annotated[int, Meta(ge=0)]
+
+
 class Pause(_Message, tag="pause", frozen=True):
     """Stop or go on. Going on from the past forgets what came after it."""
 
@@ -100,7 +108,9 @@ class Restart(_Message, tag="restart", frozen=True):
     """Put the character back to the origin."""
 
 
-ClientMessage = Input | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart
+ClientMessage = (
+    Input | Seen | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart
+)
 
 
 # --- from the server to the page -------------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ HOST = "127.0.0.1"
 MAXIMUM_CONNECTIONS = 8
 MESSAGES_A_SECOND, MESSAGE_BURST = 200.0, 400.0
 PENDING_MESSAGES = 256
+FRAMES_IN_FLIGHT = 4
+"""Frames that may be on their way to a page; with more, a page that draws slowly would see an ever older past."""
 
 
 def static_folder() -> Path:
@@ -63,6 +65,8 @@ class _Page:
         self._frame: bytes | None = None
         self._texts: deque[str] = deque()
         self._ready = asyncio.Event()
+        self._sent = 0
+        self._seen = 0
 
     def tell(self, message: messages.ServerMessage) -> None:
         """Queue a message, from any thread."""
@@ -81,6 +85,11 @@ class _Page:
         self._frame = frame
         self._ready.set()
 
+    def see(self, frames: int) -> None:
+        """The page has seen so many of the frames sent to it."""
+        self._seen = min(max(frames, self._seen), self._sent)
+        self._ready.set()
+
     async def send_all(self) -> None:
         """Send whatever comes, for ever."""
         while True:
@@ -88,7 +97,8 @@ class _Page:
             self._ready.clear()
             while self._texts:
                 await self.socket.send_text(self._texts.popleft())
-            if self._frame is not None:
+            if self._frame is not None and self._sent - self._seen < FRAMES_IN_FLIGHT:
+                self._sent += 1
                 frame, self._frame = self._frame, None
                 await self.socket.send_bytes(frame)
 
@@ -157,7 +167,10 @@ class _House:
             except (msgspec.DecodeError, UnicodeError) as error:
                 page.tell(messages.Problem(f"this message is not understood: {error}"))
                 continue
-            self.clock.post(message, page.tell)
+            if isinstance(message, messages.Seen):
+                page.see(message.frames)
+            else:
+                self.clock.post(message, page.tell)
 
     def _spread_frame(self, frame: bytes) -> None:
         self._in_loop(_Page.put_frame, frame)

@@ -166,6 +166,8 @@ class Session:
             case messages.Input():
                 self.wish = Wish(message.velocity, message.facing, message.sequence)
                 return []
+            case messages.Seen():
+                return []  # between the page and its connection; the character does not care
             case messages.Pause():
                 self.paused = message.paused
                 return [self.status()]

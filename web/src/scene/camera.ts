@@ -6,7 +6,7 @@ export class OrbitCamera {
   readonly camera = new PerspectiveCamera(38, 1, 0.05, 200);
   /** Angle of the camera about the vertical: 0 looks along -Z (at the front of a character that faces +Z). */
   yaw = Math.PI;
-  pitch = 0.22;
+  pitch = 0.3;
   distance = 4.6;
   /** Height over the ground of the point that is looked at, metres. */
   height = 0.92;
@@ -73,7 +73,7 @@ export class OrbitCamera {
 
   recentre(): void {
     this.pan.set(0, 0, 0);
-    this.pitch = 0.22;
+    this.pitch = 0.3;
     this.distance = 4.6;
   }
 

@@ -13,7 +13,8 @@ export class Stage {
   readonly renderer: WebGLRenderer;
   theme: Theme;
   private readonly sun = new DirectionalLight("#ffffff", 2.6);
-  private readonly rim = new DirectionalLight("#bcd4ff", 0.7);
+  /** A weak light beside the camera, so that no side is ever in the dark. */
+  private readonly fill = new DirectionalLight("#dfe8f5", 0.75);
   private readonly sky = new HemisphereLight("#ffffff", "#444444", 1);
   private readonly ground: Mesh<PlaneGeometry, MeshLambertMaterial>;
   private readonly gridUniforms = {
@@ -39,7 +40,7 @@ export class Stage {
     Object.assign(this.sun.shadow.camera, { left: -2.2, right: 2.2, top: 2.2, bottom: -2.2, near: 0.5, far: 14 });
     this.ground = new Mesh(new PlaneGeometry(160, 160).rotateX(-Math.PI / 2), this.groundMaterial());
     this.ground.receiveShadow = true;
-    this.scene.add(this.ground, this.sun, this.sun.target, this.rim, this.rim.target, this.sky);
+    this.scene.add(this.ground, this.sun, this.sun.target, this.fill, this.fill.target, this.sky);
     this.theme = THEMES[theme];
     this.setTheme(theme);
     this.observer = new ResizeObserver(() => this.resize());
@@ -66,8 +67,9 @@ export class Stage {
     const at = followed ?? this.camera.target;
     this.sun.target.position.set(at.x, 0.8, at.z);
     this.sun.position.set(at.x + 2.6, 6.2, at.z + 2.4);
-    this.rim.target.position.copy(this.sun.target.position);
-    this.rim.position.set(at.x - 3, 2.5, at.z - 4);
+    const { yaw } = this.camera;
+    this.fill.target.position.copy(this.sun.target.position);
+    this.fill.position.set(at.x + 4 * Math.sin(yaw - 0.6), 2.6, at.z + 4 * Math.cos(yaw - 0.6));
     this.ground.position.set(Math.round(at.x / 10) * 10, 0, Math.round(at.z / 10) * 10);
     this.gridUniforms.centre.value.copy(this.camera.target);
     this.renderer.render(this.scene, this.camera.camera);

@@ -32,11 +32,13 @@ let sentWish: Wish = { velocity: [0, 0], facing: [0, 0] };
 let sentAt = 0;
 let epoch = -1;
 let frameCount = 0;
+let seenCount = 0;
 
 const connection = new Connection({
   opened: () => {
     store.connected.value = true;
     sentAt = 0;
+    frameCount = seenCount = 0;
   },
   closed: () => (store.connected.value = false),
   message: receive,
@@ -124,6 +126,7 @@ function tick(now: number): void {
   if (dt > 0) drawnHz += 0.05 * (1 / dt - drawnHz);
   last = now;
   sendWish(now, dt);
+  if (frameCount > seenCount) connection.send({ type: "seen", frames: (seenCount = frameCount) });
   world.render(dt);
   if (world.latest && now - readoutAt > READOUT_INTERVAL) {
     readoutAt = now;

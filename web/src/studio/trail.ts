@@ -53,10 +53,8 @@ export class Trail {
     };
     for (let t = oldest; t <= newest; t++) {
       const i = t % this.capacity;
-      if (this.ticks[i] !== t) {
-        close(t);
-        continue;
-      }
+      // Frames that a slow page skipped leave gaps; what played before is taken to have gone on.
+      if (this.ticks[i] !== t) continue;
       if (this.jumps[i]) jumps.push(t);
       const playing = open as { start: number; clip: number } | null;
       if (playing?.clip !== this.clips[i]) {

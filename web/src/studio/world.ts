@@ -17,6 +17,7 @@ export class World {
   private arrived = 0;
   private view: CharacterView | null = null;
   private joints = 0;
+  private fresh = false;
   private positions = new Float32Array(0);
   private rotations = new Float32Array(0);
 
@@ -47,11 +48,7 @@ export class World {
     this.previous = this.latest;
     this.latest = frame;
     this.arrived = performance.now();
-    this.view.setContacts(frame.contacts[0]!, frame.contacts[1]!);
-    this.place(frame.positions, frame.rotations);
-    this.view.setDesired(frame.desiredPositions, frame.desiredDirections, frame.times);
-    this.view.setMatched(frame.matchedPositions, frame.matchedDirections, frame.times);
-    this.view.setPath(...this.trail.path(frame.oldest, frame.tick));
+    this.fresh = true;
   }
 
   setTheme(theme: ThemeName): void {
@@ -62,11 +59,12 @@ export class World {
   render(dt: number): void {
     const { view, latest, previous } = this;
     if (view && latest) {
+      if (this.fresh) this.show(view, latest);
       // In slow motion fewer frames come than are drawn: the pose glides from one to the next.
       if (previous && latest.rate < 1 && !latest.paused && latest.tick === previous.tick + 1) {
         const share = Math.min(((performance.now() - this.arrived) / 1000) * 60 * latest.rate, 1);
         blendPose(previous, latest, share, this.positions, this.rotations);
-        this.place(this.positions, this.rotations);
+        view.setPose(this.positions, this.rotations);
       }
       view.layers = this.layers;
       view.update(dt);
@@ -74,7 +72,12 @@ export class World {
     this.stage.render(dt, view && latest ? view.root : null);
   }
 
-  private place(positions: Float32Array, rotations: Float32Array): void {
-    this.view?.setPose(positions, rotations);
+  private show(view: CharacterView, frame: PoseFrame): void {
+    this.fresh = false;
+    view.setContacts(frame.contacts[0]!, frame.contacts[1]!);
+    view.setPose(frame.positions, frame.rotations);
+    view.setDesired(frame.desiredPositions, frame.desiredDirections, frame.times);
+    view.setMatched(frame.matchedPositions, frame.matchedDirections, frame.times);
+    view.setPath(...this.trail.path(frame.oldest, frame.tick));
   }
 }
