@@ -1,0 +1,117 @@
+"""Motion quality of the motion-matching controller: every measure beside the same measure on the raw capture.
+
+On the embedded data, driven by every script and by ten minutes of random sticks, with the bars of the regression gate;
+and on each set of real capture that is present, where slide may be at most half as much again as in the capture.
+
+    python benchmarks/quality.py [--quick] [--json] [--data FOLDER] [--set NAME ...] [--controller NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import harness
+from harness import Row
+
+harness.one_thread()
+
+from ambulo.control.create import create_controller  # noqa: E402
+from ambulo.database.database import Database  # noqa: E402
+from ambulo.errors import AmbuloError  # noqa: E402
+from ambulo.evaluation.gate import Bar, load_bars  # noqa: E402
+from ambulo.evaluation.measure import Measure  # noqa: E402
+from ambulo.evaluation.trials import TRIALS, Trial, run_trials  # noqa: E402
+from ambulo.matching.build import build, load_index  # noqa: E402
+
+SETS = {
+    "cmu_loco": "free/cmu_loco",
+    "cmu_131": "free/cmu_131",
+    "bandai2_loco": "noncommercial/bandai2_loco",
+    "bandai1": "noncommercial/bandai1",
+    "pfnn": "noncommercial/pfnn",
+}
+REAL_BARS = (Bar("contact_slide", at_most_times_raw=1.5), Bar("foot_skate", at_most_times_raw=1.5))
+REAL_TRIALS = (Trial("circle"), Trial("square"), Trial("turn_180"), Trial("random_sticks", 120.0))
+
+
+def project(folder: Path, source: Path | None) -> Path:
+    """A new project of a folder of takes, or of the embedded ones, built."""
+    from ambulo.cli.new import Arguments, run
+
+    run(Arguments(folder, source=source))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        build(folder)
+    return folder
+
+
+def trials_rows(folder: Path, what: str, controller_name: str, trials: tuple[Trial, ...], bars: list[Bar]) -> list[Row]:
+    """A row for each measure of each trial, one for its raw value, and the bar where there is one."""
+    database = Database.open(folder)
+    _, index = load_index(database)
+    controller = create_controller(controller_name, database, index)
+    rows: list[Row] = []
+
+    def collect(trial: Trial, measures: dict[str, Measure]) -> None:
+        print(f"{what}: {trial.script}, {trial.seconds:g} s", file=sys.stderr)
+        n = round(trial.seconds * 60.0)
+        for name, measure in measures.items():
+            if not math.isfinite(measure.value):
+                continue
+            limits = [
+                bar.limit(measure)
+                for bar in bars
+                if bar.measure == name and (not bar.scripts or trial.script in bar.scripts)
+            ]
+            limit = next((limit for limit in limits if math.isfinite(limit)), None)
+            better = bool(measure.higher_is_better)
+            rows.append(Row(f"{what}, {trial.script}: {name}", n, measure.value, measure.unit, limit, better))
+            if measure.raw is not None and math.isfinite(measure.raw):
+                rows.append(Row(f"{what}, {trial.script}: {name} (raw)", n, measure.raw, measure.unit, None, better))
+
+    run_trials(controller, database, trials=trials, index=index, progress=collect)
+    return rows
+
+
+def main() -> None:
+    def extend(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--data", type=Path, help="folder of the real capture")
+        parser.add_argument("--set", nargs="*", choices=["embedded", *SETS], help="only these sets")
+        parser.add_argument("--controller", default="motion_matching")
+
+    args = harness.arguments("Motion quality beside the raw capture", extend)
+    wanted = args.set or ["embedded", *SETS]
+    data = args.data or harness.shared_folder("data")
+    sticks = 60.0 if args.quick else 600.0
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as temporary:
+        if "embedded" in wanted:
+            trials = (*(trial for trial in TRIALS if trial.script != "random_sticks"), Trial("random_sticks", sticks))
+            folder = project(Path(temporary) / "embedded", None)
+            rows += trials_rows(folder, "embedded", args.controller, trials, load_bars())
+        for name, place in SETS.items():
+            source = data / place if data else None
+            if name not in wanted:
+                continue
+            if source is None or not source.is_dir():
+                print(f"{name}: not here (--data names the folder of the real capture)", file=sys.stderr)
+                continue
+            trials = tuple(
+                Trial(trial.script, min(trial.seconds, 20.0) if args.quick else trial.seconds) for trial in REAL_TRIALS
+            )
+            try:
+                folder = project(Path(temporary) / name, source)
+                rows += trials_rows(folder, name, args.controller, trials, list(REAL_BARS))
+            except AmbuloError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                rows.append(Row(f"{name}: failed", 0, 1.0, "", 0.0))
+    harness.report(rows, args)
+
+
+if __name__ == "__main__":
+    main()
