@@ -18,7 +18,7 @@ from ambulo.synthesis import gait
 from ambulo.synthesis.body import HIP_DROP, HIP_HALF_WIDTH, SHANK, THIGH
 from ambulo.synthesis.curves import keyed, ramp, smooth, smooth_noise, soft_step
 from ambulo.synthesis.feet import Feet
-from ambulo.synthesis.footsteps import Footsteps, Step
+from ambulo.synthesis.footsteps import Flight, Footsteps, Step
 from ambulo.synthesis.path import BodyPath
 from ambulo.synthesis.styles import Style
 
@@ -69,7 +69,7 @@ def move_pelvis(
         feet: what carries it.
         footsteps: for the flights.
         style: how.
-        crouch: ``[T]`` 0 upright to 1 deep.
+        crouch: ``[T]`` 0 upright to 1 deep; jumps add their own.
         rng: sway at rest and variation.
     """
     rate, frames = path.rate, path.frame_count
@@ -89,7 +89,7 @@ def move_pelvis(
     yaw = -(0.21 - 0.04 * run) * gain * separation + sideways + 0.012 * unsteady * noise[:, 1] * effort
     bank = gain * (3.2 + 1.0 * run) * _DEGREE * smooth(shift, 0.03, rate) * (0.25 + 0.75 * effort)
     bank += style.side * 0.25 * _DEGREE + 1.1 * _DEGREE * idle[:, 0]
-    lean = _lean(path, style, crouch, effort, run)
+    lean = _lean(path, style, crouch + squat(footsteps.flights, frames, rate), effort, run)
     sway = _sway(path, feet, left, style, effort, run) + 0.016 * idle[:, 0] * max(1.0, 0.4 * unsteady)
     sway += 0.006 * unsteady * noise[:, 2] * effort
     surge = 0.008 * idle[:, 1] + 0.004 * unsteady * noise[:, 3] * effort - 0.03 * np.sin(lean[:, 1])
@@ -141,6 +141,8 @@ def _sway(path: BodyPath, feet: Feet, left: Array, style: Style, effort: Array, 
     weight = feet.load / np.maximum(feet.load.sum(axis=0), 0.3)
     centre = np.clip((weight * left).sum(axis=0), -0.2, 0.2)
     share = (0.42 - 0.12 * run) * (0.5 + 0.5 * effort) * (0.6 + 0.4 * style.pelvis)
+    # Sideways travel carries the body over its feet as it is.
+    share = share / (1.0 + 3.0 * smooth(np.abs(path.in_facing(path.velocity)[:, 0]), 0.1, path.rate))
     limp = -0.02 * style.limp * effort
     return smooth(share * centre, 0.07, path.rate) + limp
 
@@ -246,6 +248,17 @@ def _bounce(steps: list[Step], frames: int, rate: float) -> Array:
     return result
 
 
+def squat(flights: tuple[Flight, ...], frames: int, rate: float) -> Array:
+    """How far the trunk folds before and after jumps ``[T]``: 0 upright to 1 as in a deep crouch."""
+    time = np.arange(frames) / rate
+    result = np.zeros(frames)
+    for flight in flights:
+        before = soft_step((time - flight.start + 0.62) / 0.36) * (1.0 - soft_step((time - flight.start + 0.22) / 0.24))
+        after = soft_step((time - flight.stop) / 0.16) * (1.0 - soft_step((time - flight.stop - 0.22) / 0.60))
+        result += 1.1 * before * flight.standing + (0.9 if flight.standing else 0.3) * after
+    return result
+
+
 def _leap(height: Array, start: float, stop: float, standing: bool, rate: float) -> Array:
     """A jump's height: sink, ballistic flight, and give on landing."""
     result = height.copy()
@@ -261,7 +274,7 @@ def _leap(height: Array, start: float, stop: float, standing: bool, rate: float)
         top_start = float(height[a]) + 0.035
         before = height + sink * (1.0 - drive) + 0.035 * drive
         result[:a] = before[:a]
-        give = 0.24
+        give = 0.19
     else:
         top_start = float(height[a]) + 0.02
         result[:a] += 0.02 * soft_step((time[:a] - start + 0.15) / 0.15)

@@ -19,7 +19,7 @@ from ambulo.synthesis.feet import Feet, place_feet
 from ambulo.synthesis.footsteps import Footsteps, plan
 from ambulo.synthesis.legs import solve_leg
 from ambulo.synthesis.path import BodyPath, follow
-from ambulo.synthesis.pelvis import HIP_JOINTS, Pelvis, move_pelvis
+from ambulo.synthesis.pelvis import HIP_JOINTS, Pelvis, move_pelvis, squat
 from ambulo.synthesis.terrain import Terrain
 from ambulo.synthesis.upper_body import knee_heading, pose_upper_body
 
@@ -75,7 +75,8 @@ def perform(directions: Directions, rng: np.random.Generator, rate: float) -> Pe
     feet = place_feet(footsteps, path.frame_count, rate, directions.terrain)
     pelvis = move_pelvis(path, feet, footsteps, style, crouch, rng)
     run = smooth(feet.run.max(axis=0) * pelvis.effort, 0.12, rate)
-    above = pose_upper_body(path, pelvis, style, crouch, run, footsteps.flights, rng)
+    folded = crouch + squat(footsteps.flights, path.frame_count, rate)
+    above = pose_upper_body(path, pelvis, style, folded, run, footsteps.flights, rng)
     motion = _assemble(directions.name, path, feet, pelvis, above, rate)
     truth = _truth(path, feet, footsteps, directions.terrain)
     tags = [*directions.tags, *_gait_tags(truth.gait, rate)]

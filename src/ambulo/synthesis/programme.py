@@ -1,6 +1,6 @@
 """The programme: which takes make up the embedded data set.
 
-One round is a little over twenty minutes, two thirds of it neutral locomotion. A shorter data set takes the first of the
+One round is twenty minutes, two thirds of it neutral locomotion. A shorter data set takes the first of the
 round; a longer one goes on with further rounds, whose takes differ by their seed.
 """
 
@@ -53,22 +53,22 @@ def _neutral() -> list[Take]:
         return Take(name, "neutral", seconds, fill, tags=("locomotion",))
 
     return [
-        take("walk_curves", 60, lambda s, t: dances.curves(s, t, 0.4, 1.9)),
-        take("walk_sticks", 75, lambda s, t: dances.sticks(s, t, 0.8, 1.8)),
-        take("walk_strafes", 80, lambda s, t: dances.strafes(s, t, 0.6, 1.7)),
-        take("run_curves", 55, lambda s, t: dances.curves(s, t, 2.2, 4.6)),
+        take("walk_curves", 55, lambda s, t: dances.curves(s, t, 0.4, 1.9)),
+        take("walk_sticks", 70, lambda s, t: dances.sticks(s, t, 0.8, 1.8)),
+        take("walk_strafes", 75, lambda s, t: dances.strafes(s, t, 0.6, 1.7)),
+        take("run_curves", 50, lambda s, t: dances.curves(s, t, 2.2, 4.6)),
         take("idle", 25, dances.idle),
         take("walk_pivots", 60, lambda s, t: dances.pivots(s, t, _WALKS, _ANGLES)),
-        take("turns_in_place", 40, dances.turns_in_place),
+        take("turns_in_place", 35, dances.turns_in_place),
         take("walk_circles", 60, lambda s, t: dances.circles(s, t, _WALKS, (2.0, 1.3, 3.0))),
-        take("run_sticks", 60, lambda s, t: dances.sticks(s, t, 2.3, 4.2)),
-        take("walk_starts_stops", 50, lambda s, t: dances.starts_stops(s, t, (1.3, 1.6, 0.8, 1.75))),
-        take("run_strafes", 50, lambda s, t: dances.strafes(s, t, 2.2, 3.6)),
-        take("gear_changes", 50, dances.gear_changes),
-        take("run_pivots", 45, lambda s, t: dances.pivots(s, t, _RUNS, _ANGLES)),
-        take("mixed_sticks", 60, lambda s, t: dances.sticks(s, t, 0.6, 3.6)),
+        take("run_sticks", 55, lambda s, t: dances.sticks(s, t, 2.3, 4.2)),
+        take("walk_starts_stops", 45, lambda s, t: dances.starts_stops(s, t, (1.3, 1.6, 0.8, 1.75))),
+        take("run_strafes", 45, lambda s, t: dances.strafes(s, t, 2.2, 3.6)),
+        take("gear_changes", 45, dances.gear_changes),
+        take("run_pivots", 40, lambda s, t: dances.pivots(s, t, _RUNS, _ANGLES)),
+        take("mixed_sticks", 55, lambda s, t: dances.sticks(s, t, 0.6, 3.6)),
         take("run_circles", 30, lambda s, t: dances.circles(s, t, (2.5, 3.2, 4.0), (3.0, 5.0))),
-        take("run_starts_stops", 35, lambda s, t: dances.starts_stops(s, t, (2.5, 3.5, 4.0, 5.0))),
+        take("run_starts_stops", 30, lambda s, t: dances.starts_stops(s, t, (2.5, 3.5, 4.0, 5.0))),
     ]
 
 
@@ -87,7 +87,7 @@ def _styled(style: Style) -> Take:
             side = -side
         script.stand(2.5)
 
-    return Take("walk", style.name, 30, fill, style.name)
+    return Take("walk", style.name, 25, fill, style.name)
 
 
 def _crouch(script: Script, seconds: float) -> None:
@@ -161,12 +161,12 @@ def _special() -> list[Take]:
     steep = hill(1.5, 3.5, 1.25, 1.2)
     steps = stairs(1.2, 6, 0.32, 0.16, 1.5)
     return [
-        Take("crouch", "crouch", 55, _crouch, tags=("locomotion",)),
+        Take("crouch", "crouch", 50, _crouch, tags=("locomotion",)),
         Take("standing", "jump", 25, _jumps_standing),
-        Take("running", "jump", 30, _jumps_running),
-        Take("slope", "terrain", 40, _along((1.3, 1.1, 2.6), 11.2), terrain=slope, tags=("slope",)),
-        Take("slope_steep", "terrain", 30, _along((1.2, 0.9), 11.2), terrain=steep, tags=("slope",)),
-        Take("stairs", "terrain", 45, _along((0.55, 0.50), 7.4), terrain=steps, tags=("stairs",)),
+        Take("running", "jump", 25, _jumps_running),
+        Take("slope", "terrain", 35, _along((1.3, 1.1, 2.6), 11.2), terrain=slope, tags=("slope",)),
+        Take("slope_steep", "terrain", 25, _along((1.2, 0.9), 11.2), terrain=steep, tags=("slope",)),
+        Take("stairs", "terrain", 40, _along((0.55, 0.50), 7.4), terrain=steps, tags=("stairs",)),
     ]
 
 

@@ -133,7 +133,7 @@ def _arm(
     shake = tremble[:, 4 + index]
     gain = style.swing[index] * (0.82 + 0.42 * run) * (1.0 + 0.09 * own)
     delayed = _delay(pelvis.separation, 0.035, rate)
-    swing = -sign * gain * delayed
+    swing = 0.75 * np.tanh(-sign * gain * delayed / 0.75)
     jumping = _jump_arms(flights, frames, rate)
     flex = style.flex[index] * _DEGREE * (1.0 - 0.5 * run) - (4.0 + 3.0 * run) * _DEGREE + swing + 1.3 * jumping
     flex = flex + (1.5 * still + 0.9 * own * pelvis.effort) * _DEGREE + 0.8 * shake
