@@ -134,12 +134,13 @@ def _fits(body: Body, shape: Shape, role: str, joint: int) -> bool:
         low, high = _limits(body, shape, role)
         return (low is None or bool(body.path(low, joint))) and (high is None or bool(body.path(joint, high)))
     side, _, part = role.partition("_")
-    chain = _SIDED[:4] if part in _SIDED[:4] else _SIDED[4:]
+    arm = part in _SIDED[:4]
+    chain = _SIDED[:4] if arm else _SIDED[4:]
     place = chain.index(part)
     above = next((shape.roles[r] for p in reversed(chain[:place]) if (r := f"{side}_{p}") in shape.roles), None)
     below = next((shape.roles[r] for p in chain[place + 1 :] if (r := f"{side}_{p}") in shape.roles), None)
     if above is None:
-        above = shape.roles.get("hips" if chain is _SIDED[4:] else "chest")
+        above = shape.roles.get("chest" if arm else "hips")
     if above is not None and not body.path(above, joint):
         return False
     if below is not None and not body.path(joint, below):

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.maths import quaternions
+from ambulo.motion.humanoid_names import name_parts
 from ambulo.motion.kinematics import forward
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
+from ambulo.motion.symmetry import Subtrees
 
 # Fractions of stature (Drillis and Contini 1966).
 LEG = 0.245 + 0.246
@@ -131,18 +133,21 @@ class LimbPair:
 
 
 def limb_pairs(body: Body) -> list[LimbPair]:
-    """All pairs of like chains that hang from one joint, longest first; fingers and eyes are too short to count."""
+    """All pairs of like chains that hang from one joint, longest first.
+
+    Fingers and eyes are too short to count; a pair of single joints (IK targets below a scene root) is no limb.
+    """
+    subtrees = Subtrees(body.skeleton, body.lengths)
     pairs = []
     for base in range(body.skeleton.joint_count):
         candidates = []
         for first, second in itertools.combinations(body.skeleton.children(base), 2):
-            a, b = _segments(body, first), _segments(body, second)
-            total = max(sum(a), sum(b))
-            if total <= body.tolerance:
+            if min(_bone_count(body, first), _bone_count(body, second)) < 2:
                 continue
-            difference = sum(abs(x - y) for x, y in itertools.zip_longest(a, b, fillvalue=0.0)) / total
+            difference = subtrees.difference(first, second)
             if difference < 0.25:
-                candidates.append(LimbPair(base, first, second, total, difference))
+                reach = min(body.lengths[joint] + body.reaches[joint] for joint in (first, second))
+                candidates.append(LimbPair(base, first, second, float(reach), difference))
         taken: set[int] = set()
         for pair in sorted(candidates, key=lambda pair: pair.difference):
             if taken.isdisjoint((pair.first, pair.second)):
@@ -152,10 +157,8 @@ def limb_pairs(body: Body) -> list[LimbPair]:
     return sorted((p for p in pairs if p.length > 0.35 * longest), key=lambda p: (-p.length, p.base))
 
 
-def _segments(body: Body, joint: int) -> list[float]:
-    chain = body.chain(joint)
-    lengths = [float(body.lengths[j]) for j in chain] + [float(body.tips[chain[-1]])]
-    return [length for length in lengths if length > body.tolerance]
+def _bone_count(body: Body, joint: int) -> int:
+    return sum(float(body.lengths[j]) > body.tolerance for j in body.chain(joint))
 
 
 def read_shape(body: Body) -> Shape:
@@ -216,15 +219,27 @@ def _upright(body: Body) -> bool:
     return bool(extent[1] >= 0.6 * extent.max())
 
 
-def _clusters(body: Body, chain: list[int]) -> list[list[int]]:
-    """Joints of a chain, those at one place together."""
+def _clusters(body: Body, chain: list[int]) -> tuple[list[list[int]], list[float]]:
+    """Joints of a chain, those at one place together, and the lengths of the bones between.
+
+    A joint that its name calls a twist or roll helper is part of the bone that it lies in.
+    """
     clusters: list[list[int]] = []
+    bones: list[float] = []
+    passed = 0.0
     for joint in chain:
-        if clusters and body.lengths[joint] <= body.tolerance:
+        length = float(body.lengths[joint]) + passed
+        if clusters and name_parts(body.skeleton.names[joint]).helper:
+            passed = length
+            continue
+        passed = 0.0
+        if clusters and length <= body.tolerance:
             clusters[-1].append(joint)
         else:
+            if clusters:
+                bones.append(length)
             clusters.append([joint])
-    return clusters
+    return clusters, bones
 
 
 class _Leg(NamedTuple):
@@ -233,8 +248,7 @@ class _Leg(NamedTuple):
 
 
 def _leg(body: Body, joint: int) -> _Leg:
-    clusters = _clusters(body, body.chain(joint))
-    bones = [float(body.lengths[cluster[0]]) for cluster in clusters[1:]]
+    clusters, bones = _clusters(body, body.chain(joint))
     if len(bones) < 2:
         return _Leg({}, float(body.reaches[joint]))
     top = max(range(len(bones) - 1), key=lambda k: bones[k] + bones[k + 1])
@@ -251,8 +265,7 @@ def _leg(body: Body, joint: int) -> _Leg:
 def _arms(body: Body, pair: LimbPair, stature: float) -> list[dict[str, tuple[int, str]]]:
     chains = [_clusters(body, body.chain(joint)) for joint in (pair.first, pair.second)]
     found: list[dict[str, tuple[int, str]]] = []
-    for chain, other in (chains, chains[::-1]):
-        bones = [float(body.lengths[cluster[0]]) for cluster in chain[1:]]
+    for (chain, bones), (other, _) in (chains, chains[::-1]):
         scores = []
         for k in range(len(bones) - 1):
             twin = other[k][-1] if k < len(other) else other[-1][0]

@@ -43,7 +43,7 @@ _WORDS = frozenset(word for words in (*SIDE_WORDS.values(), *CENTRE_WORDS.values
 }
 # Words in front of a name that belong to the rig, not to the joint.
 _PREFIX_WORDS = """
-    mixamorig bip biped valvebiped joint jnt j cc base def org rig skel skeleton character char actor bone b sk
+    mixamorig bip biped valve joint jnt j cc base def org rig skel skeleton character char actor bone b sk
 """
 _PREFIXES = frozenset(_PREFIX_WORDS.split())
 # A joint so called is a helper, an end or a control, never the joint that plays a role.
@@ -118,4 +118,8 @@ def propose_roles(names: Sequence[str]) -> dict[str, list[int]]:
             if parts.word in words:
                 full = f"{parts.side}_{role}" if parts.side else role
                 found.setdefault(full, []).append((words.index(parts.word), joint))
-    return {role: [joint for _, joint in sorted(joints)] for role, joints in found.items()}
+    # Of several vertebrae the last may be the chest, the first the spine.
+    last_first = {
+        role: sorted(joints, key=lambda j: (j[0], -j[1])) for role, joints in found.items() if role == "chest"
+    }
+    return {role: [joint for _, joint in last_first.get(role, sorted(joints))] for role, joints in found.items()}

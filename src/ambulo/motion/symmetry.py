@@ -27,22 +27,28 @@ def mirror_pairs(skeleton: Skeleton) -> NDArray[np.int32]:
     """
     pairs = np.arange(skeleton.joint_count, dtype=np.int32)
     roots = [int(joint) for joint in np.flatnonzero(skeleton.parents < 0)]
-    bones = _Bones(skeleton)
+    bones = Subtrees(skeleton)
     sided = any(name_parts(name).side for name in skeleton.names)
     _pair_within(roots, pairs, bones, sided)
     return pairs
 
 
-class _Bones:
-    """A skeleton's children, and how like two of its subtrees are."""
+class Subtrees:
+    """How like two subtrees of a skeleton are.
 
-    def __init__(self, skeleton: Skeleton) -> None:
+    Args:
+        skeleton: J joints.
+        lengths: ``[J]``, metres from each joint to its parent; of the offsets where None.
+    """
+
+    def __init__(self, skeleton: Skeleton, lengths: NDArray[np.float64] | None = None) -> None:
         self.names = skeleton.names
         self.children: list[list[int]] = [[] for _ in skeleton.names]
         for joint, parent in enumerate(skeleton.parents):
             if parent >= 0:
                 self.children[parent].append(joint)
-        self.lengths = np.linalg.norm(skeleton.offsets.astype(np.float64), axis=-1)
+        offsets = np.linalg.norm(skeleton.offsets.astype(np.float64), axis=-1)
+        self.lengths = offsets if lengths is None else lengths
         self.tips = np.linalg.norm(np.nan_to_num(skeleton.end_offsets.astype(np.float64)), axis=-1)
         self.counts = np.ones(skeleton.joint_count, int)
         for joint in range(skeleton.joint_count - 1, 0, -1):
@@ -86,7 +92,7 @@ class _Bones:
         return apart, total, matched
 
 
-def _pair_within(joints: list[int], pairs: NDArray[np.int32], bones: _Bones, sided: bool) -> None:
+def _pair_within(joints: list[int], pairs: NDArray[np.int32], bones: Subtrees, sided: bool) -> None:
     """Pair joints that hang from the middle with one another."""
     free = list(joints)
     couples = []
@@ -107,7 +113,7 @@ def _pair_within(joints: list[int], pairs: NDArray[np.int32], bones: _Bones, sid
         _pair_within(bones.children[joint], pairs, bones, sided)
 
 
-def _pair_across(a: int, b: int, pairs: NDArray[np.int32], bones: _Bones) -> None:
+def _pair_across(a: int, b: int, pairs: NDArray[np.int32], bones: Subtrees) -> None:
     """Make two joints twins, and pair the children of one with those of the other."""
     pairs[a], pairs[b] = b, a
     left, right = list(bones.children[a]), list(bones.children[b])
