@@ -197,7 +197,7 @@ def wave(amplitude: float = 1.5, length: float = 6.0, speed: float = WALK_SPEED,
 
 
 def from_file(path: Any) -> Script:
-    """A script recorded with :func:`ambulo.control.recording.save_inputs`, or written by hand; see there."""
+    """A script recorded with :func:`ambulo.control.input_file.save_inputs`, or written by hand; see there."""
     from ambulo.control.input_file import load_inputs
 
     return load_inputs(path)

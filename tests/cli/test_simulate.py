@@ -1,0 +1,148 @@
+"""``ambulo simulate``: one JSON object, value beside raw, the same files on any run, and clear refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ambulo
+from ambulo.cli import main as command
+from ambulo.cli import new
+from ambulo.export import page
+from ambulo.matching.build import build
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A built project of three minutes of embedded takes."""
+    folder = tmp_path_factory.mktemp("simulate") / "walker"
+    new.run(new.Arguments(folder, minutes=3.0))
+    build(folder)
+    return folder
+
+
+def simulate(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    """Run the verb with --json; the object on stdout."""
+    code = command.run(["simulate", *map(str, arguments), "--json"])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    result: dict[str, Any] = json.loads(captured.out)
+    return result
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Run the verb; it must refuse. What it says on stderr."""
+    assert command.run(["simulate", *map(str, arguments)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+def test_measures_come_with_their_raw_values(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = simulate(capsys, project, "--path", "square", "--seconds", 6)
+    measures = result["measures"]
+    assert result["frames"] == 360
+    assert {"foot_skate", "contact_slide", "penetration", "path_error", "pose_jump", "jerk", "stuck"} <= set(measures)
+    for name, measure in measures.items():
+        assert set(measure) == {"value", "raw", "unit", "higher_is_better"}, name
+        assert result["definitions"][name]
+    for name in ("foot_skate", "contact_slide", "pose_jump", "velocity_jump", "jerk", "joint_rotation"):
+        assert measures[name]["raw"] > 0.0, name
+    assert 0.0 < measures["path_error"]["value"] < 50.0
+    assert result["files"] == {}
+
+
+def test_the_same_arguments_write_the_same_files(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not page.PLAYER.is_file():
+        pytest.skip("the web player has not been built: python web/build.py")
+    arguments = (project, "--path", "random", "--seconds", 4, "--seed", 3)
+    first = simulate(capsys, *arguments, "--out", tmp_path / "a")
+    simulate(capsys, *arguments, "--out", tmp_path / "b")
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert names == ["measures.json", "motion.bvh", "recording.json", "report.html"]
+    assert sorted(Path(path).name for path in first["files"].values()) == names
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    other = simulate(capsys, project, "--path", "random", "--seconds", 4, "--seed", 4)
+    assert other["measures"]["contact_slide"] != first["measures"]["contact_slide"]
+    # The measures on disk are those on stdout, but for what differs from run to run.
+    kept = json.loads((tmp_path / "a" / "measures.json").read_text(encoding="utf-8"))
+    assert kept == {name: row for name, row in first["measures"].items() if not name.startswith("latency")}
+
+
+def test_recorded_sticks_play_again(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if not page.PLAYER.is_file():
+        pytest.skip("the web player has not been built: python web/build.py")
+    simulate(capsys, project, "--path", "random", "--seconds", 4, "--seed", 1, "--out", tmp_path / "a")
+    again = simulate(
+        capsys,
+        project,
+        "--input",
+        tmp_path / "a" / "recording.json",
+        "--seconds",
+        4,
+        "--seed",
+        1,
+        "--out",
+        tmp_path / "b",
+    )
+    assert again["frames"] == 240
+    first, second = (ambulo.load(tmp_path / name / "motion.bvh") for name in ("a", "b"))
+    np.testing.assert_allclose(second.positions, first.positions, atol=1e-4)
+
+
+def test_the_motion_that_is_written_is_the_motion_that_was_measured(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not page.PLAYER.is_file():
+        pytest.skip("the web player has not been built: python web/build.py")
+    simulate(capsys, project, "--path", "forward", "--seconds", 5, "--count", 2, "--out", tmp_path)
+    motions = [ambulo.load(tmp_path / f"motion_{n:03d}.bvh") for n in (1, 2)]
+    for motion in motions:
+        assert motion.frame_count == 300
+        assert motion.rate == pytest.approx(60.0, rel=1e-4)
+        # It walked about four seconds at 1.4 m/s along +Z.
+        assert 4.0 < motion.positions[-1, 0, 2] - motion.positions[0, 0, 2] < 7.0
+    assert "ambulo-player" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_film_is_written_where_the_extra_is(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("imageio_ffmpeg")
+    if not page.PLAYER.is_file():
+        pytest.skip("the web player has not been built: python web/build.py")
+    result = simulate(capsys, project, "--path", "circle", "--seconds", 0.5, "--out", tmp_path, "--video")
+    data = Path(result["files"]["video"]).read_bytes()
+    assert data[4:8] == b"ftyp"
+
+
+def test_refusals_name_what_is_wrong_and_what_to_do(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "'square'" in refused(capsys, project, "--path", "sqare")
+    assert "motion_matching" in refused(capsys, project, "--controller", "motion_match")
+    assert "--out" in refused(capsys, project, "--video")
+    assert "ambulo build" in refused(capsys, tmp_path)
+    assert "seconds" in refused(capsys, project, "--seconds", 0)
+    assert "rate" in refused(capsys, project, "--rate", -1)
+    assert "no_such_tag" in refused(capsys, project, "--tags", "no_such_tag")
+    assert refused(capsys, project, "--input", tmp_path / "none.json")
+
+
+def test_refusals_are_json_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.run(["simulate", str(project), "--path", "sqare", "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["kind"] == "ControlError" and "sqare" in error["message"]
+
+
+def test_a_tag_holds(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = simulate(capsys, project, "--path", "idle", "--seconds", 2, "--tags", "idle")
+    assert result["measures"]["longest_disobedience"]["value"] == 0.0
