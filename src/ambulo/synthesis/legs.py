@@ -11,7 +11,7 @@ from ambulo.synthesis.pelvis import leg_reach
 
 Array = NDArray[np.float64]
 
-_SOFT = float(leg_reach(np.deg2rad(8.0)))
+_SOFT = float(leg_reach(np.deg2rad(5.5)))
 _HARD = float(leg_reach(np.deg2rad(2.5)))
 _SWING_SOFT = float(leg_reach(np.deg2rad(46.0)))
 _SWING_HARD = float(leg_reach(np.deg2rad(6.0)))
@@ -20,7 +20,7 @@ _SWING_HARD = float(leg_reach(np.deg2rad(6.0)))
 def solve_leg(hip: Array, ankle: Array, forward: Array, ease: Array) -> tuple[Array, Array]:
     """World rotations of thigh and shank whose rest directions are -Y and whose knee bends towards ``forward``.
 
-    A leg shorter than asked for never locks: beyond 8 degrees of flexion the stretch is softened and ends at 2.5.
+    A leg shorter than asked for never locks: beyond 5.5 degrees of flexion the stretch is softened and ends at 2.5.
 
     Args:
         hip: ``[T, 3]``.

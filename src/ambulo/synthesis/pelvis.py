@@ -7,6 +7,7 @@ gait), on any path and any ground. In running and in jumps the flight is ballist
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,8 +103,8 @@ def move_pelvis(
     # The path is the chest's: under a lean the pelvis stays behind and outside.
     sway = sway - 0.26 * np.sin(lean[:, 0])
     surge = surge - 0.20 * np.sin(lean[:, 1] - style.lean * _DEGREE)
-    position[:, 0] = path.position[:, 0] + sway * cosine + surge * sine
-    position[:, 2] = path.position[:, 1] - sway * sine + surge * cosine
+    offset = np.stack([sway * cosine + surge * sine, surge * cosine - sway * sine], axis=-1)
+    position[:, [0, 2]] = path.position + smooth(offset, 0.045, rate)
     height = _height(path, feet, footsteps, style, crouch, position, rotation, run)
     surge = _surge(path, height, run)
     position[:, 0] += surge * sine
@@ -171,7 +172,7 @@ def _height(
     ground = position[None, :, [0, 2]] + hips[:, :, [0, 2]]
     apart = np.linalg.norm(ground - feet.ankle[:, :, [0, 2]], axis=-1)
 
-    def height(reach: Array) -> Array:
+    def height(reach: Array | float) -> Array:
         """Pelvis height at which each leg spans ``reach``."""
         span = np.sqrt(np.maximum(reach**2 - apart**2, 0.15**2))
         return feet.ankle[:, :, 1] + span - hips[:, :, 1]
@@ -186,21 +187,32 @@ def _height(
     running = gait.stance_knee_run(np.full_like(progress, 0.5)) + 0.6 * bend
     base = _at_mid_stance(height(leg_reach(running)), footsteps, rate)
     result = (1.0 - run) * walk + run * (base + _bounce(footsteps.ordered(), frames, rate))
-    result = smooth(result, 0.022, rate)
+    limit = _reach_limit(feet, height)
+    for _ in range(2):
+        result = smooth(np.minimum(result, limit), 0.034, rate)
     for flight in footsteps.flights:
         result = _leap(result, flight.start, flight.stop, flight.standing, rate)
-    # No standing leg is stretched beyond a slight bend of the knee; the pelvis gives way smoothly and in time. Swinging
-    # legs count just after they left, with the knee already bending, and just before they land.
+    return result - _covering(np.maximum(result - limit, 0.0), 0.065, rate)
+
+
+def _reach_limit(feet: Feet, height: Callable[[Array | float], Array]) -> Array:
+    """Height of the pelvis above which a leg would be too straight ``[T]``.
+
+    No standing leg is stretched beyond a slight bend of the knee, and the knee is already bending at push-off. Swinging
+    legs count just after they left and just before they land.
+    """
     bent = (6.0 + 15.0 * ramp(np.nan_to_num(feet.progress), 0.72, 1.0)) * _DEGREE
     limit = np.where(feet.down, height(leg_reach(bent)), np.inf)
     limit = np.where(feet.aloft < 0.045, height(leg_reach(21.0 * _DEGREE)), limit)
-    limit = np.where(feet.landing < 0.035, height(leg_reach(3.5 * _DEGREE)), limit).min(axis=0)
-    for _ in range(6):
-        result = result - 1.1 * smooth(np.maximum(result - limit, 0.0), 0.055, rate)
-    for softness in (0.03, 0.015):
-        excess = maximum_filter1d(np.maximum(result - limit, 0.0), 2 * int(softness * rate) + 1)
-        result = result - smooth(excess, 0.5 * softness, rate)
-    return result
+    return np.where(feet.landing < 0.035, height(leg_reach(3.5 * _DEGREE)), limit).min(axis=0)
+
+
+def _covering(values: Array, seconds: float, rate: float) -> Array:
+    """A smooth curve that is nowhere below ``values``: the maximum over a window, then a bell no wider than it."""
+    half = max(1, round(seconds * rate))
+    bell = np.hanning(2 * half + 3)[1:-1]
+    high = maximum_filter1d(values, 2 * half + 1, mode="nearest")
+    return np.asarray(np.convolve(np.pad(high, half, mode="edge"), bell / bell.sum(), mode="valid"), np.float64)
 
 
 def _weighted(heights: Array, feet: Feet, rate: float) -> Array:
