@@ -8,6 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Kernels compile at their first call, which no deadline of an example may count.
+settings.register_profile("ambulo", deadline=None)
+settings.load_profile("ambulo")
 
 SHARED = Path(os.environ.get("AMBULO_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
