@@ -24,6 +24,7 @@ def walk_far_from_the_origin() -> Motion:
     positions = np.tile(np.asarray(offsets, np.float32), (120, 1, 1))
     positions[:, 2, 2] = 40.0 + np.arange(120) / 60.0
     rotations = quaternions.normalize(quaternions.identity((120, 6)) + 0.05 * rng.normal(size=(1, 6, 4)))
+    rotations[:, 0] = quaternions.from_yaw(0.7)
     return Motion(skeleton, positions, rotations, 60.0)
 
 

@@ -106,7 +106,7 @@ def prepare_take(
         height=settings.contact_height,
         pose=pose,
     )
-    rooted = attach_root(resampled, root_positions, root_rotations)
+    rooted = attach_root(resampled, root_positions, root_rotations, pose)
     dt = 1.0 / rooted.rate
     return PreparedClip(
         name=motion.name,

@@ -99,21 +99,40 @@ def rooted_skeleton(skeleton: Skeleton) -> Skeleton:
     return Skeleton((ROOT, *names), parents, offsets, ends, roles)
 
 
-def attach_root(motion: Motion, root_positions: Float, root_rotations: Float) -> Motion:
-    """The motion below a given root: every joint that had no parent becomes local to it (S4.8)."""
+def attach_root(motion: Motion, root_positions: Float, root_rotations: Float, pose: GlobalPose | None = None) -> Motion:
+    """The motion below a given root: every joint that had no parent becomes local to it (S4.8).
+
+    Joints above the hips (Bandai-Namco's ``joint_Root``, an armature) ride on the root: left where the take has them,
+    often at the origin, the body would hang from them by a lever as long as the way walked so far, and every blend
+    between two clips would swing it about. All other joints keep their global pose.
+    """
+    skeleton = motion.skeleton
     positions = np.concatenate([root_positions[:, None], motion.positions], axis=1)
     rotations = np.concatenate([root_rotations[:, None], motion.rotations], axis=1)
-    for joint in np.flatnonzero(motion.skeleton.parents < 0):
-        positions[:, joint + 1] = quaternions.inverse_rotate(
-            root_rotations, motion.positions[:, joint] - root_positions
-        )
-        local = quaternions.normalize(quaternions.inverse_multiply(root_rotations, motion.rotations[:, joint]))
-        rotations[:, joint + 1] = quaternions.unroll(local)
-    return replace(motion, skeleton=rooted_skeleton(motion.skeleton), positions=positions, rotations=rotations)
+    carriers = _ancestors(skeleton, skeleton.roles.get("hips", 0))
+    if carriers:
+        pose = pose or forward_motion(motion)
+    for joint, parent in enumerate(skeleton.parents):
+        if joint in carriers:
+            positions[:, joint + 1] = 0.0
+            rotations[:, joint + 1] = quaternions.IDENTITY
+        elif parent < 0 or parent in carriers:
+            above = (motion.positions, motion.rotations) if pose is None else pose
+            positions[:, joint + 1] = quaternions.inverse_rotate(root_rotations, above[0][:, joint] - root_positions)
+            local = quaternions.normalize(quaternions.inverse_multiply(root_rotations, above[1][:, joint]))
+            rotations[:, joint + 1] = quaternions.unroll(local)
+    return replace(motion, skeleton=rooted_skeleton(skeleton), positions=positions, rotations=rotations)
+
+
+def _ancestors(skeleton: Skeleton, joint: int) -> set[int]:
+    above = set()
+    while (joint := int(skeleton.parents[joint])) >= 0:
+        above.add(joint)
+    return above
 
 
 def with_root(motion: Motion, *, position_window: float = 0.5, direction_window: float = 1.0, order: int = 3) -> Motion:
-    """The motion with a root bone as joint 0, named ``"root"``; see :func:`root_motion`. Global poses stay the same."""
+    """The motion with a root bone as joint 0, named ``"root"``; see :func:`root_motion` and :func:`attach_root`."""
     positions, rotations = root_motion(
         motion, position_window=position_window, direction_window=direction_window, order=order
     )
