@@ -24,6 +24,7 @@ VERBS: dict[str, str] = {
     "build": "build the database of a project, or bring it up to date",
     "info": "say what a project's database holds, and whether it is up to date",
     "simulate": "run a controller along a script, and write motion, measures and a report",
+    "picture": "draw many frames of a take or clip side by side, as PNG",
     "play": "steer the character in the browser",
 }
 """Verb -> one line of help; the module is ``ambulo.cli.VERB``."""
