@@ -1,148 +1,168 @@
-"""Input files: what was asked of characters, as JSON that can be recorded, written by hand, and played again.
+"""Recorded input: the sticks of a simulation or of a play session as a small JSON file, and back as a script.
 
 ::
 
-    {"format": "ambulo-inputs", "version": 1, "name": "there and back", "tags": ["walk"],
-     "changes": [{"time": 0.0, "velocity": [0, 0, 1.4]},
-                 {"time": 2.5, "velocity": [0, 0, -1.4], "facing": [0, 0, 1]}]}
+    {
+      "format": "ambulo-input", "version": 1, "rate": 60,
+      "characters": 1,
+      "steps": [
+        {"time": 0.0, "velocity": [[0, 0, 0]], "facing": [[0, 0, 0]], "tags": []},
+        {"time": 1.5, "velocity": [[0, 0, 1.4]], "facing": [[0, 0, 0]], "tags": ["walk"]}
+      ]
+    }
 
-A wish holds from its time to the next one's. ``velocity`` is in m/s in the world; ``facing`` is a direction, left out
-where characters shall face where they go. Either is one row for all characters, or a list of rows, one a character.
+A step holds until the next one. Times are seconds, velocities m/s in the world, facings directions (zeros: face where
+you go). Written by hand, ``facing`` and ``tags`` may be left out, and for one character ``velocity`` and ``facing`` may
+be plain ``[x, y, z]``.
 """
 
 from __future__ import annotations
 
-import os
+import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.control.intent import Intent, Tags
 from ambulo.control.recording import Recording
-from ambulo.control.scripts import StickScript
-from ambulo.errors import FormatError
+from ambulo.errors import ControlError, FormatError
 
-FORMAT, VERSION = "ambulo-inputs", 1
+FORMAT = "ambulo-input"
+VERSION = 1
 
-
-class _Change(msgspec.Struct, forbid_unknown_fields=True):
-    time: float
-    velocity: list[float | list[float]]
-    facing: list[float | list[float]] | None = None
+Float = NDArray[np.float32]
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    format: str
-    version: int
-    changes: list[_Change]
-    name: str = "recorded"
-    tags: list[str] = []
+@dataclass(frozen=True)
+class RecordedScript:
+    """Input read from a file.
+
+    Attributes:
+        name: the file's stem.
+        times: float64 ``[S]``, seconds, rising from 0.
+        velocities, facings: float32 ``[S, N, 3]``.
+        tags: required tags of each step.
+    """
+
+    name: str
+    times: NDArray[np.float64]
+    velocities: Float
+    facings: Float
+    tags: tuple[Tags | tuple[Tags, ...], ...]
+
+    def intent(self, time: float, positions: Float, facings: Float) -> Intent:
+        """See :class:`ambulo.control.scripts.Script`."""
+        row = max(int(np.searchsorted(self.times, time + 1e-9, side="right")) - 1, 0)
+        if len(positions) != self.velocities.shape[1]:
+            raise ControlError(
+                f"the recorded input {self.name!r} moves {self.velocities.shape[1]} characters, not {len(positions)}",
+                key="characters",
+                remedy=f"simulate {self.velocities.shape[1]} characters",
+            )
+        return Intent(self.velocities[row], self.facings[row], required_tags=self.tags[row])
 
 
-def save_inputs(recording: Recording, path: str | Path) -> Path:
-    """Write what was asked in a recording. Played again, it gives the same motion to the same controller.
-
-    Args:
-        recording: its tags must be the same in all steps.
-        path: the file.
-
-    Returns:
-        The path.
+def save_inputs(recording: Recording, path: str | Path) -> None:
+    """Write the input of a simulation; :func:`load_inputs` replays it exactly. Steps that repeat are left out.
 
     Raises:
-        FormatError: the tags change, which the format cannot say.
+        ControlError: the file cannot be written.
     """
-    target = Path(path)
-    tags = recording.tags[0] if recording.tags else ()
-    if any(step != tags for step in recording.tags) or any(not isinstance(tag, str) for tag in tags):
-        raise FormatError("required tags that change or differ between characters cannot be written", path=target)
-    wish = np.concatenate([recording.desired_velocity, recording.desired_facing], axis=-1)
-    changed = np.ones(len(wish), bool)
-    changed[1:] = (wish[1:] != wish[:-1]).any(axis=(1, 2))
-    changes = []
-    for step in np.flatnonzero(changed).tolist():
-        change: dict[str, Any] = {
-            "time": step / recording.rate,
-            "velocity": _rows(recording.desired_velocity[step]),
+    steps: list[dict[str, Any]] = []
+    last: Any = None
+    for step in range(recording.frame_count):
+        tags = recording.tags[step] if recording.tags else ()
+        entry = {
+            "velocity": recording.desired_velocity[step].tolist(),
+            "facing": recording.desired_facing[step].tolist(),
+            "tags": [list(tag) if isinstance(tag, tuple) else tag for tag in tags],
         }
-        if recording.desired_facing[step].any():
-            change["facing"] = _rows(recording.desired_facing[step])
-        changes.append(change)
-    content = {"format": FORMAT, "version": VERSION, "name": recording.script, "tags": list(tags), "changes": changes}
-    lines = [msgspec.json.encode(change).decode() for change in changes]
-    head = msgspec.json.encode({key: value for key, value in content.items() if key != "changes"}).decode()
-    text = head[:-1] + ',"changes":[\n' + ",\n".join(lines) + "\n]}\n"
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        if entry != last:
+            steps.append({"time": step / recording.rate, **entry})
+            last = entry
+    head = {"format": FORMAT, "version": VERSION, "rate": recording.rate, "characters": recording.count}
+    # One step a line: short, and it merges.
+    lines = ",\n".join(json.dumps(step) for step in steps)
+    text = f'{json.dumps(head)[:-1]}, "steps": [\n{lines}\n]}}\n'
+    target = Path(path)
+    partial = target.with_name(target.name + ".partial")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(target)
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.replace(target)
     except OSError as error:
-        raise FormatError(f"cannot be written: {error.strerror}", path=target) from None
-    finally:
-        part.unlink(missing_ok=True)
-    return target
+        partial.unlink(missing_ok=True)
+        raise ControlError(f"the input cannot be written: {error.strerror}", path=target) from None
 
 
-def _rows(values: NDArray[np.float32]) -> list[list[float]]:
-    """Rows with the shortest decimals that give the same float32 again."""
-    return [[float(str(value)) for value in row] for row in values]
-
-
-def load_inputs(path: str | Path) -> StickScript:
-    """Read an input file.
+def load_inputs(path: str | Path) -> RecordedScript:
+    """Read input.
 
     Raises:
-        FormatError: it is missing, no input file, or its times or rows do not fit together.
+        FormatError: the file is missing, no JSON, or no input; names the key.
     """
-    source = Path(path)
+    file = Path(path)
     try:
-        content = msgspec.json.decode(source.read_bytes(), type=_File)
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}", path=source) from None
-    except msgspec.DecodeError as error:
-        raise FormatError(
-            f"is no input file: {error}", path=source, remedy="see ambulo.control.input_file for what one looks like"
-        ) from None
-    if content.format != FORMAT or content.version != VERSION:
-        raise FormatError(
-            f"is {content.format!r} version {content.version}, not {FORMAT!r} version {VERSION}", path=source
-        )
-    if not content.changes:
-        raise FormatError("asks nothing: it has no changes", path=source, key="changes")
-    times = np.array([change.time for change in content.changes], np.float64)
-    if times[0] != 0.0 or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
-        raise FormatError("the times of the changes must rise from 0", path=source, key="time")
-    velocities = [_array(change.velocity, source, index, "velocity") for index, change in enumerate(content.changes)]
-    facings = [
-        np.zeros((1, 3), np.float32) if change.facing is None else _array(change.facing, source, index, "facing")
-        for index, change in enumerate(content.changes)
-    ]
-    counts = {len(rows) for rows in (*velocities, *facings)} - {1}
-    if len(counts) > 1:
-        raise FormatError(f"the changes speak of {sorted(counts)} characters", path=source, key="velocity")
-    shape = (counts.pop(), 3) if counts else (3,)
-    return StickScript(
-        content.name,
-        times,
-        np.stack([np.broadcast_to(rows, shape) if len(shape) == 2 else rows[0] for rows in velocities]),
-        np.stack([np.broadcast_to(rows, shape) if len(shape) == 2 else rows[0] for rows in facings]),
-        tuple(content.tags),
-    )
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise FormatError(f"the input cannot be read: {reason}", path=file) from None
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"is no JSON: {error.msg}", path=file, line=error.lineno) from None
+    if not isinstance(data, dict) or data.get("format", FORMAT) != FORMAT:
+        raise FormatError("is no recorded input", path=file, key="format", remedy=f'it starts with "format": "{FORMAT}"')
+    if data.get("version", VERSION) != VERSION:
+        raise FormatError(f"is of version {data['version']!r}; this is {VERSION}", path=file, key="version")
+    steps = data.get("steps")
+    if not isinstance(steps, list) or not steps:
+        raise FormatError("has no steps", path=file, key="steps", remedy="give at least one step at time 0")
+    times, velocities, facings, tags = [], [], [], []
+    count = 0
+    for place, step in enumerate(steps):
+        key = f"steps[{place}]"
+        if not isinstance(step, dict):
+            raise FormatError(f"{key} is no object", path=file, key=key)
+        time = _number(step.get("time"), file, f"{key}.time")
+        if (place == 0 and time != 0.0) or (times and time <= times[-1]):
+            raise FormatError(f"{key}.time is {time}; times rise from 0", path=file, key=f"{key}.time")
+        velocity = _vectors(step.get("velocity"), count, file, f"{key}.velocity")
+        count = len(velocity)
+        facing = step.get("facing")
+        times.append(time)
+        velocities.append(velocity)
+        facings.append(np.zeros_like(velocity) if facing is None else _vectors(facing, count, file, f"{key}.facing"))
+        tags.append(_tags(step.get("tags", []), count, file, f"{key}.tags"))
+    return RecordedScript(file.stem, np.array(times), np.stack(velocities), np.stack(facings), tuple(tags))
 
 
-def _array(rows: list[float | list[float]], source: Path, index: int, key: str) -> NDArray[np.float32]:
+def _number(value: Any, path: Path, key: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise FormatError(f"{key} is {value!r}, not a number", path=path, key=key)
+    return float(value)
+
+
+def _vectors(value: Any, count: int, path: Path, key: str) -> Float:
     try:
-        array = np.array(rows, np.float32)
-    except ValueError:
+        array = np.array(value, np.float32)
+    except (TypeError, ValueError):
         array = np.zeros(0, np.float32)
-    array = array[None] if array.ndim == 1 else array
-    if array.ndim != 2 or array.shape[1] != 3 or not len(array) or not np.isfinite(array).all():
-        raise FormatError(
-            f"{key} of change {index} is not three numbers, or a list of three numbers a character",
-            path=source,
-            key=key,
-        )
+    if array.shape == (3,):
+        array = array[None]
+    if array.ndim != 2 or array.shape[1] != 3 or not len(array) or (count and len(array) != count):
+        raise FormatError(f"{key} must be {count or 'N'} rows of [x, y, z]", path=path, key=key)
+    if not np.isfinite(array).all():
+        raise FormatError(f"{key} has a number that is not finite", path=path, key=key)
     return array
+
+
+def _tags(value: Any, count: int, path: Path, key: str) -> Tags | tuple[Tags, ...]:
+    if isinstance(value, list) and all(isinstance(tag, str) for tag in value):
+        return tuple(value)
+    nested = isinstance(value, list) and len(value) == count
+    if nested and all(isinstance(row, list) and all(isinstance(tag, str) for tag in row) for row in value):
+        return tuple(tuple(row) for row in value)
+    raise FormatError(f"{key} must be a list of names, or {count} such lists", path=path, key=key)

@@ -77,8 +77,8 @@ class SearchSettings:
     bias: float = 0.0
     surround: float = 1.0 / 3.0
     minimum_run: float = 0.25
-    default_tags: tuple[str, ...] = ()
-    opt_in_tags: tuple[str, ...] = ("jump", "crouch", "slope", "stairs", "steps", "slope_up", "slope_down")
+    default_tags: tuple[str, ...] = ("locomotion",)
+    opt_in_tags: tuple[str, ...] = ("jump", "crouch", "terrain", "slope", "stairs")
 
     def __post_init__(self) -> None:
         for name in ("interval", "velocity_change", "facing_change", "bias", "surround", "minimum_run"):
@@ -118,7 +118,7 @@ class FootLockSettings:
     """
 
     release_half_life: float = 0.1
-    lock_half_life: float = 0.03
+    lock_half_life: float = 0.005
     unlock_distance: float = 0.2
     stretch_margin: float = 0.015
     lock_speed: float = 1.0
