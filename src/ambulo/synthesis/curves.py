@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter1d
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 
 def soft_step(x: ArrayLike) -> Array:
     """From 0 to 1 over ``[0, 1]`` with zero speed and acceleration at both ends (the minimum-jerk profile)."""
     x = np.clip(np.asarray(x, np.float64), 0.0, 1.0)
-    return x * x * x * (10.0 + x * (6.0 * x - 15.0))
+    return np.asarray(x * x * x * (10.0 + x * (6.0 * x - 15.0)))
 
 
 def ramp(x: ArrayLike, start: float, stop: float) -> Array:
@@ -75,7 +75,7 @@ def smooth_noise(rng: np.random.Generator, frames: int, rate: float, seconds: fl
     at = (np.arange(frames) + pad) / stride
     base = at.astype(np.int64)
     part = (at - base)[:, None]
-    return gain * (coarse[base] * (1.0 - part) + coarse[base + 1] * part)
+    return np.asarray(gain * (coarse[base] * (1.0 - part) + coarse[base + 1] * part))
 
 
 def wrap(angle: ArrayLike) -> Array:

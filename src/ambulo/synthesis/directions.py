@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.synthesis.footsteps import Jump
 from ambulo.synthesis.path import Wish
+from ambulo.synthesis.steps import Jump
 from ambulo.synthesis.styles import Style
 from ambulo.synthesis.terrain import FLAT, Terrain
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 
 @dataclass(frozen=True)

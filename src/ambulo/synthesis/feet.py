@@ -1,10 +1,10 @@
 """Foot trajectories: rockers in stance about a pivot that does not move, and a swing in between.
 
-In stance a foot turns about its heel (heel rocker), lies flat (ankle rocker), then turns about the ball (toe rocker) with
-the toes flat on the ground (J. Perry and J. M. Burnfield, "Gait Analysis", 2nd ed., 2010). In swing a *guide point* slides
-along the sole from the pivot that left the ground to the pivot that will land, and travels from the one place to the
-other; since both its speed over the ground and its slide along the sole start and end at zero, the foot leaves and meets
-the ground without a jolt. The height of the swing is that of the sole's lowest point.
+In stance a foot turns about its heel (heel rocker), lies flat (ankle rocker), then turns about the ball (toe rocker)
+with the toes flat on the ground (J. Perry and J. M. Burnfield, "Gait Analysis", 2nd ed., 2010). In swing a *guide
+point* slides along the sole from the pivot that left the ground to the pivot that will land, and travels from the one
+place to the other; since its slide along the sole and its speed over the ground start and end at or near zero, the foot
+leaves and meets the ground without a jolt. The height of the swing is that of the sole's lowest point.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from ambulo.maths import quaternions
 from ambulo.synthesis.body import BALL_HEIGHT, BALL_JOINT, HEEL_SOLE, TOE_LENGTH
 from ambulo.synthesis.curves import keyed, ramp, soft_step
-from ambulo.synthesis.footsteps import Footsteps, Step
+from ambulo.synthesis.steps import Footsteps, Step
 from ambulo.synthesis.terrain import Terrain
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Feet:
         progress: ``[2, T]`` 0 at landing to 1 at lift-off in stance; NaN in swing.
         aloft: ``[2, T]`` seconds since the foot lifted; infinite in stance.
         landing: ``[2, T]`` seconds until the foot lands; infinite in stance.
+        ground: ``[2, T]`` height of the ground under the place of the step under way, held through the swing.
         speed, run: ``[2, T]`` of the step under way, held through the swing.
     """
 
@@ -51,6 +52,7 @@ class Feet:
     progress: Array
     aloft: Array
     landing: Array
+    ground: Array
     speed: Array
     run: Array
 
@@ -73,7 +75,7 @@ def _travel_profile(start: float, stop: float, rest: float) -> Array:
     """
     speed = ramp(_TRAVEL_TIMES, 0.0, start) * (1.0 - (1.0 - rest) * ramp(_TRAVEL_TIMES, stop, 1.0))
     way = np.concatenate([[0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]))])
-    return way / float(way[-1])
+    return np.asarray(way / way[-1])
 
 
 _TRAVEL_TIMES = np.linspace(0.0, 1.0, 4097)
@@ -99,7 +101,7 @@ def _one_foot(steps: tuple[Step, ...], others: tuple[Step, ...], time: Array, te
     guide, slide = np.zeros((frames, 3)), np.zeros(frames)
     toe, heel = np.zeros(frames, bool), np.zeros(frames, bool)
     load, progress = np.zeros(frames), np.full(frames, np.nan)
-    speed, run = np.zeros(frames), np.zeros(frames)
+    speed, run, ground = np.zeros(frames), np.zeros(frames), np.zeros(frames)
     aloft, landing = np.full(frames, np.inf), np.full(frames, np.inf)
     for i, step in enumerate(steps):
         stop = steps[i + 1].land if i + 1 < len(steps) else np.inf
@@ -107,6 +109,7 @@ def _one_foot(steps: tuple[Step, ...], others: tuple[Step, ...], time: Array, te
         lifted = int(np.searchsorted(time, min(step.lift, time[-1] + 1.0), side="right"))
         stance, swing = slice(a, min(lifted, b)), slice(min(lifted, b), b)
         speed[a:b], run[a:b] = step.speed, step.run
+        ground[a:b] = float(terrain.height(step.place[1]))
         flat, rise = _flat_time(step), step.lift - step.roll_time
         heel_point, ball_point = _sole(step, terrain)
         now = time[stance]
@@ -124,7 +127,7 @@ def _one_foot(steps: tuple[Step, ...], others: tuple[Step, ...], time: Array, te
             _swing(step, steps[i + 1], others, time, swing, rotation, bend, guide, slide, terrain)
     arm = BALL_JOINT + slide[:, None] * (HEEL_SOLE - BALL_JOINT)
     ankle = guide - quaternions.rotate(rotation, arm)
-    return ankle, rotation, bend, yaw, toe, heel, load, progress, aloft, landing, speed, run
+    return ankle, rotation, bend, yaw, toe, heel, load, progress, aloft, landing, ground, speed, run
 
 
 def _flat_time(step: Step) -> float:
@@ -136,7 +139,7 @@ def _progress(step: Step, time: Array) -> Array:
     nominal = min(step.nominal, step.lift - step.land)
     early = np.minimum((time - step.land) / nominal, 0.5)
     late = np.maximum(1.0 - (step.lift - time) / nominal, 0.5) if np.isfinite(step.lift) else 0.5
-    return np.clip(early + late - 0.5, 0.0, 1.0)
+    return np.asarray(np.clip(early + late - 0.5, 0.0, 1.0))
 
 
 def _sole(step: Step, terrain: Terrain) -> tuple[Array, Array]:
@@ -194,12 +197,17 @@ def _angles(steps: tuple[Step, ...], time: Array, terrain: Terrain) -> tuple[Arr
             (step.lift + 0.30 * swing, 0.12),
             (step.lift + 0.80 * swing, 0.10 + 0.5 * max(-following.land_pitch, 0.0)),
         ]
-    curves = [keyed(*np.array(keys).T, time) for keys in (pitch, bend, yaw, slope)]
+    curves = [_curve(keys, time) for keys in (pitch, bend, yaw, slope)]
     # In stance the toes lie flat: the bend is the heel's rise, exactly.
     for step in steps:
         stance = (time >= step.land) & (time <= step.lift)
         curves[1][stance] = np.maximum(-curves[0][stance], 0.0)
     return curves[0], curves[1], curves[2], curves[3]
+
+
+def _curve(keys: list[tuple[float, float]], time: Array) -> Array:
+    times, values = np.array(keys).T
+    return keyed(times, values, time)
 
 
 def _about_x(angle: Array) -> Array:
@@ -259,7 +267,7 @@ def _swing(
 
 def _soft_maximum(values: Array, softness: float) -> Array:
     top = values.max(axis=-1, keepdims=True)
-    return top[..., 0] + softness * np.log(np.exp((values - top) / softness).sum(axis=-1))
+    return np.asarray(top[..., 0] + softness * np.log(np.exp((values - top) / softness).sum(axis=-1)))
 
 
 def _across(start: Array, stop: Array) -> Array:
@@ -289,4 +297,4 @@ def _around(step: Step, following: Step, others: tuple[Step, ...], way: Array) -
     own = -1.0 if step.foot == 0 else 1.0
     side = np.sign(left) if abs(left) > 0.04 else own
     push = max(0.0, 0.115 - abs(left))
-    return -side * push * np.sin(np.pi * soft_step(way)) ** 2 * np.ones_like(way)
+    return np.asarray(-side * push * np.sin(np.pi * soft_step(way)) ** 2)

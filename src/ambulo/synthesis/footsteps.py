@@ -1,25 +1,26 @@
 """The footstep plan: where and when each foot stands, made from the body's path.
 
-Steps follow one another at the published cadence of the speed at hand. A foot is put where the body will be, on average,
-while the foot stands (for steady travel that is the body's place at mid-stance), so that starts, stops, turns and
-reversals need no case of their own. While the body rests both feet stay down, until one of them is out of place.
+Steps follow one another at the published cadence of the speed at hand. A foot is put where the body will be, on
+average, while the foot stands (for steady travel that is the body's place at mid-stance), so that starts, stops, turns
+and reversals need no case of their own. While the body rests both feet stay down, until one of them is out of place.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.synthesis import gait
 from ambulo.synthesis.body import HIP_HALF_WIDTH
-from ambulo.synthesis.curves import ramp, wrap
+from ambulo.synthesis.curves import ramp
 from ambulo.synthesis.path import BodyPath
+from ambulo.synthesis.steps import LEFT, RIGHT, Flight, Footsteps, Jump, Step
 from ambulo.synthesis.styles import Style
 from ambulo.synthesis.terrain import FLAT, Terrain
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 _DEGREE = np.pi / 180.0
 _IDLE_HALF_WIDTH = 0.095
@@ -28,82 +29,6 @@ _REACH_LIFT = 0.59  # How far ahead of its place the hip may be at lift-off: the
 _REACH_SIDE = 0.43  # The same to the sides and behind.
 _SWIVEL = 0.65  # How far the body may turn over a standing foot before the foot swivels about its ball, radians.
 _BALANCE = 0.9 / 9.81  # Height of the centre of mass over gravity: how far feet trail an acceleration.
-LEFT, RIGHT = 0, 1
-
-
-@dataclass(frozen=True)
-class Step:
-    """One foot's stay on the ground.
-
-    Attributes:
-        foot: 0 left, 1 right.
-        land: time of first contact, s.
-        lift: time of last contact, s (infinite where the take ends first).
-        place: ground place under the ankle (world x, z), metres.
-        yaw: heading of the foot, radians.
-        land_pitch: toe-up angle at landing (negative: the ball lands first), radians.
-        lift_pitch: toe-up angle at lift-off (negative: the heel has risen), radians.
-        nominal: seconds that a stance of this speed lasts: the clock of the foot's rockers.
-        flat: shares of ``nominal`` from landing to foot flat, and from heel rise to lift-off.
-        roll_time: seconds from heel rise (backward: toe rise) to lift-off.
-        speed: ground speed in this step, m/s.
-        run: 0 walking, 1 running.
-        rise: height of the lowest point of the foot in the swing that leads here, metres.
-        swivel: radians that the foot turns about its ball while its heel is up, before it lifts.
-        leap: the swing that leads here is a jump.
-    """
-
-    foot: int
-    land: float
-    lift: float
-    place: tuple[float, float]
-    yaw: float
-    land_pitch: float
-    lift_pitch: float
-    nominal: float
-    flat: tuple[float, float]
-    speed: float
-    run: float
-    rise: float
-    leap: bool = False
-    roll_time: float = 0.2
-    swivel: float = 0.0
-
-
-@dataclass(frozen=True)
-class Jump:
-    """A jump in the plan: from both feet out of a stand, or a leap within a run.
-
-    Attributes:
-        time: when the feet leave the ground (a leap takes the first landing after this time).
-        flight: seconds in the air.
-        standing: from both feet.
-    """
-
-    time: float
-    flight: float
-    standing: bool
-
-
-@dataclass(frozen=True)
-class Flight:
-    """A flight that a jump caused: from ``start`` to ``stop`` seconds."""
-
-    start: float
-    stop: float
-    standing: bool
-
-
-@dataclass(frozen=True)
-class Footsteps:
-    """All steps of a take, by foot and in order, and the flights of its jumps."""
-
-    steps: tuple[tuple[Step, ...], tuple[Step, ...]]
-    flights: tuple[Flight, ...]
-
-    def ordered(self) -> list[Step]:
-        """All steps by time of landing."""
-        return sorted(self.steps[0] + self.steps[1], key=lambda step: (step.land, step.foot))
 
 
 class _Planner:
@@ -147,7 +72,7 @@ class _Planner:
         a, b = self.frame(start), self.frame(stop)
         return abs(float(self.path.facing[b] - self.path.facing[a])) / max((b - a) / self.rate, 1e-3)
 
-    def home(self, foot: int, frames: Array) -> tuple[Array, Array, Array]:
+    def home(self, foot: int, frames: NDArray[np.integer]) -> tuple[Array, Array, Array]:
         """Where a foot stands at ease: x, z and yaw."""
         yaw = self.path.facing[frames]
         side = (1.0 if foot == LEFT else -1.0) * (_IDLE_HALF_WIDTH + self.style.width)
@@ -172,6 +97,7 @@ class _Planner:
         # Sideways and backward steps are short and quick; turning on the spot takes a step every 50 degrees or so.
         period = min(period, (0.31 + 0.10 * left) / max(left, 1e-3), (0.52 + 0.06 * back) / max(back, 1e-3))
         period = min(period, 0.85 / max(self.turn_rate(time, time + 0.5), 1e-3))
+        period = min(period, self._stair_time(time, speed))
         jitter = 1.0 + 0.02 * self.style.unsteady * float(self.rng.standard_normal())
         return speed, run, float(np.clip(period * np.clip(jitter, 0.85, 1.15), 0.26, 0.80 / min(self.style.tempo, 1.0)))
 
@@ -225,7 +151,7 @@ class _Planner:
         rise *= 1.0 - 0.75 * style.drag * (foot == RIGHT)
         rise *= 0.65 + 0.35 * abs(direction) if run > 0.5 else 1.0
         x, z = self._within_reach(foot, land, nominal, run, float(x), float(z))
-        z = self._on_tread(z)
+        z = self._on_tread(foot, z)
         return Step(
             foot, land, np.inf, (float(x), float(z)), yaw, land_pitch, lift_pitch, nominal, flat, pace, run, rise, leap
         )
@@ -248,11 +174,12 @@ class _Planner:
         pitch = ahead * push + (1.0 - ahead - back) * -22.0 * _DEGREE + back * (9.0 - 25.0 * run) * _DEGREE
         return pitch, ahead * (0.46 + 0.06 * run) + (1.0 - ahead) * 0.30
 
-    def _hip(self, foot: int, frames: Array) -> Array:
+    def _hip(self, foot: int, frames: NDArray[np.integer]) -> Array:
         """Ground places under a hip joint ``[N, 2]``."""
         side = (HIP_HALF_WIDTH if foot == LEFT else -HIP_HALF_WIDTH) * np.ones(len(frames))
         yaw = self.path.facing[frames]
-        return self.path.position[frames] + np.stack([side * np.cos(yaw), -side * np.sin(yaw)], axis=-1)
+        places: Array = self.path.position[frames] + np.stack([side * np.cos(yaw), -side * np.sin(yaw)], axis=-1)
+        return places
 
     def _within_reach(
         self, foot: int, land: float, nominal: float, run: float, x: float, z: float
@@ -266,14 +193,14 @@ class _Planner:
                 place = hip + (place - hip) * (limit / distance)
         return float(place[0]), float(place[1])
 
-    def _ahead(self, step: Step, frames: Array) -> tuple[Array, Array]:
+    def _ahead(self, step: Step, frames: NDArray[np.integer]) -> tuple[Array, Array]:
         """How far the hip joint is ahead and to the left of a standing foot's place, in the foot's heading, metres."""
         offset = self._hip(step.foot, frames) - np.array(step.place)
         sine, cosine = np.sin(step.yaw), np.cos(step.yaw)
         return offset[:, 0] * sine + offset[:, 1] * cosine, offset[:, 0] * cosine - offset[:, 1] * sine
 
     def _overstretched(self, foot: int, since: float) -> float:
-        """When a standing foot gets out of the leg's reach, s; infinite where it does not within a second and a half."""
+        """When a standing foot gets out of the leg's reach, s; infinite where not within a second and a half."""
         step = self.steps[foot][-1]
         begin = self.frame(max(since, step.land + 0.06))
         frames = np.arange(begin, min(begin + round(1.5 * self.rate), self.last) + 1)
@@ -281,13 +208,27 @@ class _Planner:
         out = np.hypot(ahead / np.where(ahead > 0.0, _REACH_LIFT, _REACH_SIDE), left / _REACH_SIDE) > 1.0
         return float(frames[int(np.argmax(out))]) / self.rate if out.any() else np.inf
 
-    def _on_tread(self, z: float) -> float:
+    def _on_tread(self, foot: int, z: float) -> float:
+        """A place on stairs moves to the middle of its tread, never more than one from the other foot's."""
         if not self.terrain.treads:
             return z
         treads = np.asarray(self.terrain.treads)
-        nearest = float(treads[np.argmin(np.abs(treads - z))])
+        nearest = int(np.argmin(np.abs(treads - z)))
+        other = self.steps[1 - foot][-1].place[1] if self.steps[1 - foot] else z
+        beside = int(np.argmin(np.abs(treads - other)))
+        if abs(treads[beside] - other) < 0.12:
+            nearest = int(np.clip(nearest, beside - 1, beside + 1))
         # Ankle a little behind the middle of the tread: the whole sole fits.
-        return nearest - 0.045 if abs(nearest - z) < 0.16 else z
+        at = float(treads[nearest]) - 0.04 * float(np.cos(self.path.facing[self.frame(self.steps[foot][-1].land)]))
+        return at if abs(treads[nearest] - z) < 0.24 else z
+
+    def _stair_time(self, time: float, speed: float) -> float:
+        """Longest step time that still takes every tread, s."""
+        treads = self.terrain.treads
+        z = float(self.path.position[self.frame(time + 0.4), 1])
+        if len(treads) < 2 or not any(abs(z - tread) < 0.45 for tread in treads):
+            return np.inf
+        return (treads[1] - treads[0]) / max(speed, 0.2)
 
     # -- the loop ---------------------------------------------------------------------------------------------------
 
@@ -380,12 +321,13 @@ class _Planner:
         ahead = np.array([self.frame(time + 0.45)])
         return other if self._astray(other, ahead)[0] > 0.8 else None
 
-    def _astray(self, foot: int, frames: Array) -> Array:
+    def _astray(self, foot: int, frames: NDArray[np.integer]) -> Array:
         """How far a standing foot is from its place at ease, 1 where it must step."""
         x, z, yaw = self.home(foot, frames)
         step = self.steps[foot][-1]
         distance = np.hypot(x - step.place[0], z - step.place[1])
-        return np.maximum(distance / 0.085, np.abs(wrap(yaw - step.yaw)) / (24.0 * _DEGREE))
+        astray: Array = np.maximum(distance / 0.085, np.abs(yaw - step.yaw) / (24.0 * _DEGREE))
+        return astray
 
     def _start(self, time: float) -> tuple[float, int] | None:
         """The first step out of a rest (or a standing jump). Returns the time and foot of landing."""

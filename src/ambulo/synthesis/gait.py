@@ -5,7 +5,7 @@ Sources, cited at each curve:
 - D. W. Grieve and R. J. Gear, Ergonomics 9 (1966) 379-399: stride frequency against speed, adults.
 - J. Perry and J. M. Burnfield, "Gait Analysis: Normal and Pathological Function", 2nd ed. (2010): foot rockers, joint
   angles, pelvic motion of free walking.
-- D. A. Winter, "Biomechanics and Motor Control of Human Gait", 2nd ed. (1991): joint angles, step width, foot clearance.
+- D. A. Winter, "Biomechanics and Motor Control of Human Gait", 2nd ed. (1991): joint angles, step width, clearance.
 - T. F. Novacheck, Gait and Posture 7 (1998) 77-95: stance fraction and joint angles of running.
 - P. R. Cavanagh and R. Kram, Med. Sci. Sports Exerc. 21 (1989) 467-479: stride frequency of distance running.
 - A. Hreljac, Med. Sci. Sports Exerc. 25 (1993) 1158-1162: the preferred walk-run transition near 2.07 m/s.
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ambulo.synthesis.body import STATURE
 from ambulo.synthesis.curves import keyed, ramp
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 TRANSITION_SPEED = 2.07
 _DEGREE = np.pi / 180.0
@@ -77,7 +77,7 @@ def step_half_width(speed: Any, run: Any) -> Any:
 
 
 def landing_pitch(speed: Any, run: Any) -> Any:
-    """Toe-up angle of the foot at heel strike: about 20 degrees in free walking (Winter 1991), flatter in fast running."""
+    """Toe-up angle of the foot at heel strike: about 20 degrees in free walking (Winter 1991), flatter in running."""
     walk = (6.0 + 15.0 * ramp(speed, 0.1, 1.5)) * _DEGREE
     fast = (12.0 - 9.0 * ramp(speed, 3.0, 5.0)) * _DEGREE
     return (1.0 - run) * walk + run * fast

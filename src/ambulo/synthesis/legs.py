@@ -9,7 +9,7 @@ from ambulo.maths import quaternions
 from ambulo.synthesis.body import SHANK, THIGH
 from ambulo.synthesis.pelvis import leg_reach
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 _SOFT = float(leg_reach(np.deg2rad(5.5)))
 _HARD = float(leg_reach(np.deg2rad(2.5)))

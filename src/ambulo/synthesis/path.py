@@ -11,9 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.synthesis.curves import smooth, wrap
-
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -85,21 +83,3 @@ def follow(wish: Wish, rate: float) -> BodyPath:
     position = np.zeros((frames, 2))
     position[1:] = np.cumsum(0.5 * (velocity[1:] + velocity[:-1]), axis=0) / rate
     return BodyPath(rate, position, velocity.copy(), acceleration.copy(), state[:, 2].copy(), rates[:, 2].copy())
-
-
-def travel_heading(path: BodyPath) -> Array:
-    """Direction of travel relative to the facing ``[T]`` in ``[-pi, pi)``; 0 where the body stands."""
-    local = path.in_facing(path.velocity)
-    moving = np.hypot(local[:, 0], local[:, 1]) > 0.05
-    return np.where(moving, wrap(np.arctan2(local[:, 0], local[:, 1])), 0.0)
-
-
-def forwardness(path: BodyPath) -> tuple[Array, Array]:
-    """How far travel is forward (1), sideways (0) or backward (-1) ``[T]``, and how far to the left (1) or right ``[T]``.
-
-    Both are smooth and fade to (1, 0) as the body comes to rest.
-    """
-    local = smooth(path.in_facing(path.velocity), 0.06, path.rate)
-    size = np.hypot(local[:, 0], local[:, 1])
-    weight = size / (size + 0.15)
-    return weight * local[:, 1] / (size + 1e-6) + (1.0 - weight), weight * local[:, 0] / (size + 1e-6)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,12 @@ from ambulo.synthesis import gait
 from ambulo.synthesis.body import HIP_DROP, HIP_HALF_WIDTH, SHANK, THIGH
 from ambulo.synthesis.curves import keyed, ramp, smooth, smooth_noise, soft_step
 from ambulo.synthesis.feet import Feet
-from ambulo.synthesis.footsteps import Flight, Footsteps, Step
 from ambulo.synthesis.path import BodyPath
+from ambulo.synthesis.steps import Flight, Footsteps, Step
 from ambulo.synthesis.styles import Style
+from ambulo.synthesis.terrain import Terrain
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 _DEGREE = np.pi / 180.0
 _GRAVITY = 9.81
@@ -61,7 +63,13 @@ def leg_reach(flexion: Array | float) -> Array:
 
 
 def move_pelvis(
-    path: BodyPath, feet: Feet, footsteps: Footsteps, style: Style, crouch: Array, rng: np.random.Generator
+    path: BodyPath,
+    feet: Feet,
+    footsteps: Footsteps,
+    style: Style,
+    crouch: Array,
+    terrain: Terrain,
+    rng: np.random.Generator,
 ) -> Pelvis:
     """The pelvis over the feet.
 
@@ -71,6 +79,7 @@ def move_pelvis(
         footsteps: for the flights.
         style: how.
         crouch: ``[T]`` 0 upright to 1 deep; jumps add their own.
+        terrain: for the level that the body follows.
         rng: sway at rest and variation.
     """
     rate, frames = path.rate, path.frame_count
@@ -97,6 +106,7 @@ def move_pelvis(
     pitch = 0.35 * lean[:, 1] + 3.0 * _DEGREE * run + 6.0 * _DEGREE * crouch
     bank -= 0.35 * lean[:, 0]
     rotation = _rotation(path.facing + yaw, pitch, bank)
+    level = smooth(terrain.height(path.position[:, 1]), 0.16, rate)
 
     sine, cosine = np.sin(path.facing), np.cos(path.facing)
     position = np.zeros((frames, 3))
@@ -105,11 +115,11 @@ def move_pelvis(
     surge = surge - 0.20 * np.sin(lean[:, 1] - style.lean * _DEGREE)
     offset = np.stack([sway * cosine + surge * sine, surge * cosine - sway * sine], axis=-1)
     position[:, [0, 2]] = path.position + smooth(offset, 0.045, rate)
-    height = _height(path, feet, footsteps, style, crouch, position, rotation, run)
-    surge = _surge(path, height, run)
-    position[:, 0] += surge * sine
-    position[:, 2] += surge * cosine
-    position[:, 1] = _height(path, feet, footsteps, style, crouch, position, rotation, run)
+    height = _height(path, feet, footsteps, style, crouch, position, rotation, run, level)
+    trade = _surge(path, height - level, run)
+    position[:, 0] += trade * sine
+    position[:, 2] += trade * cosine
+    position[:, 1] = _height(path, feet, footsteps, style, crouch, position, rotation, run, level)
     return Pelvis(position, rotation, yaw, bank, pitch, separation, lean, shift, effort)
 
 
@@ -166,6 +176,7 @@ def _height(
     position: Array,
     rotation: Array,
     run: Array,
+    level: Array,
 ) -> Array:
     rate, frames = path.rate, path.frame_count
     hips = np.stack([quaternions.rotate(rotation, joint) for joint in HIP_JOINTS])
@@ -175,7 +186,7 @@ def _height(
     def height(reach: Array | float) -> Array:
         """Pelvis height at which each leg spans ``reach``."""
         span = np.sqrt(np.maximum(reach**2 - apart**2, 0.15**2))
-        return feet.ankle[:, :, 1] + span - hips[:, :, 1]
+        return np.asarray(feet.ankle[:, :, 1] + span - hips[:, :, 1])
 
     bend = (style.knee + 62.0 * crouch) * _DEGREE
     progress = np.nan_to_num(feet.progress, nan=0.5)
@@ -183,10 +194,11 @@ def _height(
     if style.limp:
         flexion[0] = np.clip(0.55 * flexion[0], 3.0 * _DEGREE, None)
     flexion += 2.5 * (style.bounce - 1.0) * _DEGREE * np.cos(2.0 * np.pi * progress) * (feet.speed > 0.1)
-    walk = _weighted(height(leg_reach(flexion)), feet, rate)
+    # Each leg's height over its own ground: on slopes and stairs the body follows the level, and the upper leg bends.
+    walk = level + _weighted(height(leg_reach(flexion)) - feet.ground, feet, rate)
     running = gait.stance_knee_run(np.full_like(progress, 0.5)) + 0.6 * bend
-    base = _at_mid_stance(height(leg_reach(running)), footsteps, rate)
-    result = (1.0 - run) * walk + run * (base + _bounce(footsteps.ordered(), frames, rate))
+    base = level + _at_mid_stance(height(leg_reach(running)) - feet.ground, footsteps, rate)
+    result: Array = (1.0 - run) * walk + run * (base + _bounce(footsteps.ordered(), frames, rate))
     limit = _reach_limit(feet, height)
     for _ in range(2):
         result = smooth(np.minimum(result, limit), 0.034, rate)
@@ -204,7 +216,7 @@ def _reach_limit(feet: Feet, height: Callable[[Array | float], Array]) -> Array:
     bent = (6.0 + 15.0 * ramp(np.nan_to_num(feet.progress), 0.72, 1.0)) * _DEGREE
     limit = np.where(feet.down, height(leg_reach(bent)), np.inf)
     limit = np.where(feet.aloft < 0.045, height(leg_reach(21.0 * _DEGREE)), limit)
-    return np.where(feet.landing < 0.035, height(leg_reach(3.5 * _DEGREE)), limit).min(axis=0)
+    return np.asarray(np.where(feet.landing < 0.035, height(leg_reach(3.5 * _DEGREE)), limit).min(axis=0))
 
 
 def _covering(values: Array, seconds: float, rate: float) -> Array:
@@ -223,7 +235,7 @@ def _weighted(heights: Array, feet: Feet, rate: float) -> Array:
     known = total > 1e-3
     mixed = (heights * load).sum(axis=0) / np.maximum(total, 1e-3)
     at = np.arange(frames)
-    return np.interp(at, at[known], mixed[known]) if known.any() else mixed
+    return np.asarray(np.interp(at, at[known], mixed[known]) if known.any() else mixed)
 
 
 def _at_mid_stance(heights: Array, footsteps: Footsteps, rate: float) -> Array:
@@ -243,7 +255,7 @@ def _bounce(steps: list[Step], frames: int, rate: float) -> Array:
     """Vertical motion of a runner about the mid-stance height: a parabola in flight, half a sine in stance."""
     time = np.arange(frames) / rate
     result = np.zeros(frames)
-    for step, following in zip(steps, steps[1:], strict=False):
+    for step, following in pairwise(steps):
         if step.run < 0.05 or not np.isfinite(step.lift) or following.leap:
             continue
         # Weight is borne for less long than the foot touches: effective contact is some 60 % of a step

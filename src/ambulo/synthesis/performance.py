@@ -16,14 +16,15 @@ from ambulo.synthesis.body import default_skeleton
 from ambulo.synthesis.curves import smooth
 from ambulo.synthesis.directions import Directions, TagRange
 from ambulo.synthesis.feet import Feet, place_feet
-from ambulo.synthesis.footsteps import Footsteps, plan
+from ambulo.synthesis.footsteps import plan
 from ambulo.synthesis.legs import solve_leg
 from ambulo.synthesis.path import BodyPath, follow
 from ambulo.synthesis.pelvis import HIP_JOINTS, Pelvis, move_pelvis, squat
+from ambulo.synthesis.steps import Footsteps
 from ambulo.synthesis.terrain import Terrain
 from ambulo.synthesis.upper_body import knee_heading, pose_upper_body
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def perform(directions: Directions, rng: np.random.Generator, rate: float) -> Pe
     crouch = smooth(directions.crouch, 0.16, rate)
     footsteps = plan(path, style, rng, directions.jumps, directions.terrain)
     feet = place_feet(footsteps, path.frame_count, rate, directions.terrain)
-    pelvis = move_pelvis(path, feet, footsteps, style, crouch, rng)
+    pelvis = move_pelvis(path, feet, footsteps, style, crouch, directions.terrain, rng)
     run = smooth(feet.run.max(axis=0) * pelvis.effort, 0.12, rate)
     folded = crouch + squat(footsteps.flights, path.frame_count, rate)
     above = pose_upper_body(path, pelvis, style, folded, run, footsteps.flights, rng)
@@ -197,7 +198,7 @@ def _phase(footsteps: Footsteps, time: Array) -> NDArray[np.float32]:
             previous += turn
             keys.append((step.land, previous))
     times, values = np.array(keys).T
-    return (np.interp(time, times, values) % (2.0 * np.pi)).astype(np.float32)
+    return np.asarray(np.interp(time, times, values) % (2.0 * np.pi), np.float32)
 
 
 def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:

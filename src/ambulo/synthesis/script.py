@@ -6,8 +6,8 @@ import numpy as np
 
 from ambulo.synthesis.curves import wrap
 from ambulo.synthesis.directions import TagRange
-from ambulo.synthesis.footsteps import Jump
 from ambulo.synthesis.path import Wish
+from ambulo.synthesis.steps import Jump
 
 
 class Script:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from ambulo.maths import quaternions
 from ambulo.synthesis.curves import smooth, smooth_noise, soft_step
-from ambulo.synthesis.footsteps import Flight
 from ambulo.synthesis.path import BodyPath
 from ambulo.synthesis.pelvis import Pelvis
+from ambulo.synthesis.steps import Flight
 from ambulo.synthesis.styles import Style
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 
 _DEGREE = np.pi / 180.0
 # How the trunk's rotation is shared by the three joints of the spine.
@@ -102,8 +102,7 @@ def _head(
     # Heads lead turns by a few tenths of a second (T. Imai et al., Exp. Brain Res. 136, 2001).
     ahead = np.minimum(np.arange(frames) + round(0.22 * path.rate), frames - 1)
     lead = np.clip(smooth(path.facing[ahead] - path.facing, 0.06, path.rate), -0.6, 0.6)
-    glance = smooth_noise(np.random.default_rng(frames), 1, path.rate, 1.0)[0, 0] * 0.0
-    yaw = path.facing + lead + (5.0 * rest[:, 3] + 1.2 * noise[:, 3]) * _DEGREE + glance
+    yaw = path.facing + lead + (5.0 * rest[:, 3] + 1.2 * noise[:, 3]) * _DEGREE
     pitch = style.head * _DEGREE + 0.30 * np.maximum(pelvis.lean[:, 1], 0.0) + 3.0 * _DEGREE
     pitch = pitch + (1.5 * rest[:, 4] + 0.6 * noise[:, 4]) * _DEGREE + tremble[:, 2]
     bank = -style.tilt * _DEGREE - 0.35 * pelvis.lean[:, 0] + 0.8 * _DEGREE * rest[:, 5] + tremble[:, 3]
@@ -170,7 +169,7 @@ def _arm(
 
 def _delay(values: Array, seconds: float, rate: float) -> Array:
     at = np.arange(len(values)) - seconds * rate
-    return np.interp(at, np.arange(len(values)), values)
+    return np.asarray(np.interp(at, np.arange(len(values)), values))
 
 
 def _jump_arms(flights: tuple[Flight, ...], frames: int, rate: float) -> Array:
