@@ -173,3 +173,13 @@ def prefetch(typingctx: Any, values: Any, index: Any, lines: Any) -> Any:
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+@intrinsic
+def lowest_lane(typingctx: Any, bits: Any) -> Any:
+    """Index of the lowest bit that is set; ``bits`` is not 0."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.int64(types.int64), codegen

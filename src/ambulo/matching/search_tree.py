@@ -26,8 +26,9 @@ Array = NDArray[Any]
 
 # Frames that the axes are found from: any orthonormal axes are exact, these only need to be good.
 _SAMPLE = 65536
-# The number of box dimensions is the smallest that holds this share of the variance.
-_VARIANCE = 0.97
+# Boxes bound as many coordinates as hold this share of the variance: 12 to 16 of 27 on motion, where one more costs as
+# much as it saves, and nearly all where no direction is preferred.
+_VARIANCE = 0.93
 
 
 LEAVES = ("spatial", "temporal")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ambulo.matching.cost_kernels import begin, exact_cost, first_wrong
-from ambulo.matching.lanes_kernels import CHUNK, LANES, LEAF, box_bounds, leaf_costs, prefetch
+from ambulo.matching.lanes_kernels import CHUNK, LANES, LEAF, box_bounds, leaf_costs, lowest_lane, prefetch
 from ambulo.maths.kernels import kernel
 
 # No child hangs in this place of a node.
@@ -142,35 +142,37 @@ def search_tree(
                 node_tests += 1
                 near = box_bounds(boxes, reference * node_size, query, ratios, box_chunks, limit, found)
                 base = depth
-                lane = 0
                 while near != 0:
-                    if near & 1:
-                        child = children[reference * LANES + lane]
-                        if child != NO_CHILD:
-                            bound = found[lane]
-                            place = depth
-                            while place > base and stack_bounds[place - 1] < bound:
-                                stack[place], stack_bounds[place] = stack[place - 1], stack_bounds[place - 1]
-                                place -= 1
-                            stack[place], stack_bounds[place] = child, bound
-                            if child >= 0:
-                                prefetch(boxes, child * node_size, 8)
-                            else:
-                                prefetch(tiles, (-1 - child) * leaf_size, 4)
-                            depth += 1
-                    near >>= 1
-                    lane += 1
+                    lane = lowest_lane(near)
+                    near &= near - 1
+                    child = children[reference * LANES + lane]
+                    if child == NO_CHILD:
+                        continue
+                    bound = found[lane]
+                    place = depth
+                    while place > base and stack_bounds[place - 1] < bound:
+                        stack[place], stack_bounds[place] = stack[place - 1], stack_bounds[place - 1]
+                        place -= 1
+                    stack[place], stack_bounds[place] = child, bound
+                    depth += 1
+                    if child >= 0:
+                        prefetch(boxes, child * node_size, 8)
+                    else:
+                        prefetch(tiles, (-1 - child) * leaf_size, 4)
             else:
                 leaf_tests += 1
                 leaf = -1 - reference
                 near = leaf_costs(tiles, leaf * leaf_size, query, ratios, chunks, limit, found)
                 while near != 0:
                     # The nearest first: it lowers the limit for the others.
-                    lane, closest = -1, np.float32(np.inf)
-                    for other in range(LEAF):
-                        if (near >> other) & 1 and (lane < 0 or found[other] < closest):
-                            lane, closest = other, found[other]
-                    if closest > limit:
+                    lane = lowest_lane(near)
+                    others = near & (near - 1)
+                    while others != 0:
+                        other = lowest_lane(others)
+                        others &= others - 1
+                        if found[other] < found[lane]:
+                            lane = other
+                    if found[lane] > limit:
                         break
                     near ^= 1 << lane
                     frame = np.int64(tile_frames[leaf * LEAF + lane])
