@@ -272,6 +272,14 @@ def test_missing_frames_line_is_counted(folder: Folder) -> None:
     assert [note.code for note in motion.source.warnings] == ["frame_count"]
 
 
+def test_far_more_rows_and_lines_than_declared(folder: Folder) -> None:
+    motion = folder.load(HEADER + ROWS * 50)
+    assert motion.frame_count == 100
+    np.testing.assert_array_equal(motion.positions[:, 0, 0], [1, 2] * 50)
+    wrapped = folder.load(HEADER.replace("Frames: 2", "Frames: 100") + (ROWS * 50).replace(" ", "\n"))
+    np.testing.assert_array_equal(wrapped.rotations, motion.rotations)
+
+
 def test_position_channels_left_at_zero_are_warned_of(folder: Folder) -> None:
     header = HEADER.replace("CHANNELS 3 Z", "CHANNELS 6 Xposition Yposition Zposition Z")
     motion = folder.load(header + "1 90 2 0 0 0 0 0 0 0 0 0\n" * 2)

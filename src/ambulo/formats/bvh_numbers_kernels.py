@@ -18,6 +18,9 @@ from ambulo.maths.kernels import kernel
 LARGEST = 1e9
 
 _POWERS = np.array([10.0**i for i in range(23)])
+_ZERO, _ONE, _NINE, _TEN = np.uint64(0), np.uint64(1), np.uint64(9), np.uint64(10)
+_MOST_DIGITS, _LAST_POWER = np.uint64(18), np.uint64(22)
+_CHARACTER_0 = np.uint8(48)
 _DEGREES_TO_HALF_RADIANS = math.pi / 360.0
 _RADIANS_TO_DEGREES = 180.0 / math.pi
 
@@ -104,94 +107,107 @@ def _careful_number(data: Any, i: Any) -> Any:
 @kernel
 def parse_numbers(
     data: Any, line: int, values: Any, line_numbers: Any, line_ends: Any, fault_tokens: Any, fault_starts: Any
-) -> tuple[int, int, int]:
+) -> Any:
     """Read every number of a block of text.
 
     Args:
         data: uint8 bytes; the last must be a line feed, which lets the loops run without a look at the length.
         line: number of the first line.
-        values: float64, filled; room for half the bytes plus one. NaN where a token is no usable number.
-        line_numbers: int32, filled: the line number of each line that holds a token; same room.
+        values: float64, filled; NaN where a token is no usable number.
+        line_numbers: int32, filled: the line number of each line that holds a token.
         line_ends: int64, filled: count of tokens up to that line's end; same room.
         fault_tokens: int64, filled with the token index of the first faults.
         fault_starts: int64, the byte at which each starts.
 
     Returns:
-        How many tokens, how many lines with tokens, how many faults in all (which may exceed the room).
+        How many tokens, how many lines with tokens, how many faults in all (which may exceed the room); -1 tokens
+        where there is not room enough for tokens or lines.
     """
-    n = data.shape[0]
-    i = 0
-    tokens = 0
-    lines = 0
+    # Indices are unsigned, else Numba would look at each access for a negative one: twice the time of the whole.
+    n = np.uint64(data.shape[0])
+    i: Any = _ZERO
+    tokens: Any = _ZERO
+    lines: Any = _ZERO
+    tokens_before_line: Any = _ZERO
     faults = 0
-    tokens_before_line = 0
+    token_room = np.uint64(values.shape[0])
+    line_room = np.uint64(line_numbers.shape[0])
     while i < n:
         c = data[i]
         if c <= 32:
             if c == 10 or c == 13:
-                if c == 13 and i + 1 < n and data[i + 1] == 10:
-                    i += 1
+                if c == 13 and i + _ONE < n and data[i + _ONE] == 10:
+                    i += _ONE
                 if tokens > tokens_before_line:
+                    if lines >= line_room:
+                        return np.int64(-1), np.int64(0), np.int64(0)
                     line_numbers[lines] = line
                     line_ends[lines] = tokens
-                    lines += 1
+                    lines += _ONE
                     tokens_before_line = tokens
                 line += 1
-                i += 1
+                i += _ONE
                 continue
             if _is_blank(c):
-                i += 1
+                i += _ONE
                 continue
+        if tokens >= token_room:
+            return np.int64(-1), np.int64(0), np.int64(0)
         start = i
         negative = c == 45
         if negative:
-            i += 1
-        mantissa: Any = np.int64(0)
+            i += _ONE
+        mantissa: Any = _ZERO
         first = i
         while True:
-            d = np.int64(data[i]) - 48
-            if d < 0 or d > 9:
+            d = np.uint64(np.uint8(data[i] - _CHARACTER_0))
+            if d > _NINE:
                 break
-            mantissa = mantissa * 10 + d
-            i += 1
+            mantissa = mantissa * _TEN + d
+            i += _ONE
         digits = i - first
-        places: Any = 0
+        whole_digits = digits
+        places: Any = _ZERO
         if data[i] == 46:
-            i += 1
+            i += _ONE
             first = i
             while True:
-                d = np.int64(data[i]) - 48
-                if d < 0 or d > 9:
+                d = np.uint64(np.uint8(data[i] - _CHARACTER_0))
+                if d > _NINE:
                     break
-                mantissa = mantissa * 10 + d
-                i += 1
+                mantissa = mantissa * _TEN + d
+                i += _ONE
             places = i - first
             digits += places
-        whole_digits = digits - places
-        if (data[i] == 101 or data[i] == 69) and data[i + 1] == 45:
+        if (data[i] == 101 or data[i] == 69) and data[i + _ONE] == 45:
             # A negative exponent of one or two digits; others are left to the careful way.
-            d = np.int64(data[i + 2]) - 48
-            if 0 <= d <= 9:
-                i += 3
-                if 48 <= data[i] <= 57:
-                    d = d * 10 + np.int64(data[i]) - 48
-                    i += 1
-                places += d
-        # The common number: few digits, a small power of ten, then a blank.
-        if 0 < digits <= 18 and whole_digits <= 9 and places <= 22 and _is_blank(data[i]):
-            value = float(mantissa) / _POWERS[places]
+            i += _ONE + _ONE
+            exponent: Any = np.uint64(np.uint8(data[i] - _CHARACTER_0))
+            if exponent <= _NINE:
+                i += _ONE
+                d = np.uint64(np.uint8(data[i] - _CHARACTER_0))
+                if d <= _NINE:
+                    exponent = exponent * _TEN + d
+                    i += _ONE
+                places += exponent
+            else:
+                digits = _ZERO
+        # The common number: few digits, a small power of ten, then a blank. (No digit at all wraps to a large count.)
+        if digits - _ONE < _MOST_DIGITS and whole_digits <= _NINE and places <= _LAST_POWER and _is_blank(data[i]):
+            value = float(np.int64(mantissa)) / _POWERS[places]
             if negative:
                 value = -value
         else:
-            value, i = _careful_number(data, start)
+            value, end = _careful_number(data, np.int64(start))
+            i = np.uint64(end)
             if value != value:
                 if faults < fault_tokens.shape[0]:
                     fault_tokens[faults] = tokens
                     fault_starts[faults] = start
                 faults += 1
         values[tokens] = value
-        tokens += 1
-    return tokens, lines, faults
+        tokens += _ONE
+    return np.int64(tokens), np.int64(lines), np.int64(faults)
 
 
 @kernel
@@ -213,23 +229,26 @@ def euler_to_pose(
         offsets: float64 ``[J, 3]``, file units.
         position_columns: int64 ``[J, 3]``, column of each position channel, -1 where the offset holds.
         rotation_starts: int64 ``[J + 1]``, where each joint's rotation channels start in the next two.
-        rotation_columns: int64 ``[R]``, columns in the order in which the file lists them.
-        rotation_axes: int64 ``[R]``, 0 X, 1 Y, 2 Z.
+        rotation_columns: uint64 ``[R]``, columns in the order in which the file lists them.
+        rotation_axes: uint8 ``[R]``, 0 X, 1 Y, 2 Z.
         scale: metres a file unit.
         positions: float32 ``[T, J, 3]``, filled.
         rotations: float32 ``[T, J, 4]``, filled, unrolled in time (S4.2).
     """
     joints = offsets.shape[0]
     count = rotation_columns.shape[0]
+    degrees = np.empty(count, np.float64)
     sines = np.empty(count, np.float64)
     cosines = np.empty(count, np.float64)
     for t in range(values.shape[0]):
         # sin and cos of the half angles. Taking whole half turns off the angle is exact in degrees, so that right
         # angles come out exact; the half turns' number matters only by its parity, since q and -q are one rotation.
+        # The angles are gathered first, so that what follows runs on whole vectors.
         for r in range(count):
-            degrees = values[t, rotation_columns[r]]
-            turns = np.rint(degrees * (1.0 / 180.0))
-            x = (degrees - 180.0 * turns) * _DEGREES_TO_HALF_RADIANS
+            degrees[r] = values[t, rotation_columns[r]]
+        for r in range(count):
+            turns = np.rint(degrees[r] * (1.0 / 180.0))
+            x = (degrees[r] - 180.0 * turns) * _DEGREES_TO_HALF_RADIANS
             odd = turns - 2.0 * np.floor(turns * 0.5)
             z = x * x
             # Taylor series on [-pi/4, pi/4]: the first term left out is below 2e-16.

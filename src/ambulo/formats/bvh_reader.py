@@ -158,8 +158,8 @@ def _build(
                 rotation_columns.append(channel.column)
                 rotation_axes.append(channel.axis)
         rotation_starts[index + 1] = len(rotation_columns)
-    columns = np.array(rotation_columns, np.int64)
-    axes = np.array(rotation_axes, np.int64)
+    columns = np.array(rotation_columns, np.uint64)
+    axes = np.array(rotation_axes, np.uint8)
 
     def poses(rows: Double, scale: float) -> tuple[Any, Any]:
         positions = np.empty((len(rows), count, 3), np.float32)

@@ -36,13 +36,17 @@ def read_rows(
     if not data.endswith(b"\n"):
         data, start = data[start:] + b"\n", 0
     block = np.frombuffer(data, np.uint8)[start:]
-    room = block.size // 2 + 2
-    # Only the pages that are written to take memory.
-    numbers, line_numbers, line_ends = np.empty(room), np.empty(room, np.int32), np.empty(room, np.int64)
     fault_tokens, fault_starts = np.empty(_FAULT_ROOM, np.int64), np.empty(_FAULT_ROOM, np.int64)
-    tokens, lines, faults = kernels.parse_numbers(
-        block, header.rows_line, numbers, line_numbers, line_ends, fault_tokens, fault_starts
-    )
+    # Room for what the header promises; if more is there, for as much as the bytes could hold.
+    most = block.size // 2 + 2
+    promised = min((header.declared or 0) + 8, most)
+    for line_room, room in ((promised, min(promised * hierarchy.channel_count, most)), (most, most)):
+        numbers, line_numbers, line_ends = np.empty(room), np.empty(line_room, np.int32), np.empty(line_room, np.int64)
+        tokens, lines, faults = kernels.parse_numbers(
+            block, header.rows_line, numbers, line_numbers, line_ends, fault_tokens, fault_starts
+        )
+        if tokens >= 0:
+            break
     numbers, line_numbers, line_ends = numbers[:tokens], line_numbers[:lines], line_ends[:lines]
     layout = _Rows(hierarchy, header, path, options, line_numbers, line_ends)
     values = layout.rows(numbers)
