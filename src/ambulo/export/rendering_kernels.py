@@ -146,7 +146,8 @@ def draw_capsules(
                 # Light bounced by the ground is lost close to it: feet read as standing, not floating.
                 above = min(max((eye[1] + t * dy - ground) / 0.30, 0.0), 1.0)
                 ambient = (0.34 + 0.26 * sky) * (0.72 + 0.28 * above)
-                light = (ambient + 0.52 * key) * (0.62 + 0.38 * math.sqrt(facing))
+                # A weak light at the camera keeps the side away from the key light readable.
+                light = (ambient + 0.50 * key + 0.14 * facing) * (0.64 + 0.36 * math.sqrt(facing))
                 gloss = 0.07 * key**24
                 image[row, column, 0] = min(colours[n, 0] * light * 1.02 + gloss, 1.0)
                 image[row, column, 1] = min(colours[n, 1] * light + gloss, 1.0)
