@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 Tell = Callable[[messages.ServerMessage], None]
 
-CHOICE_INTERVAL = 0.1
+CHOICE_INTERVAL = 0.15
 STATS_INTERVAL = 0.5
 LATE = 0.25
 """Seconds behind which the clock gives up catching up: a laptop that slept must not run through the night's steps."""

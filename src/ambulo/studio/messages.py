@@ -48,7 +48,7 @@ class Input(_Message, tag="input", frozen=True):
     sequence: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0
 
 
-class Seen(_Message, tag="seen"):
+class Seen(_Message, tag="seen", frozen=True):
     """How many pose frames of this connection the page has drawn or passed over. Frames are sent while few are unseen,
     so that a slow page gets the newest ones and none pile up on the way.
     """

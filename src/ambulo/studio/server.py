@@ -37,7 +37,7 @@ HOST = "127.0.0.1"
 MAXIMUM_CONNECTIONS = 8
 MESSAGES_A_SECOND, MESSAGE_BURST = 200.0, 400.0
 PENDING_MESSAGES = 256
-FRAMES_IN_FLIGHT = 4
+FRAMES_IN_FLIGHT = 2
 """Frames that may be on their way to a page; with more, a page that draws slowly would see an ever older past."""
 
 
@@ -57,13 +57,18 @@ def static_folder() -> Path:
 
 
 class _Page:
-    """One connected page: what waits to be sent to it. Only the newest frame waits, so a slow page skips frames."""
+    """One connected page: what waits to be sent to it.
+
+    Of frames, choices and statistics only the newest waits, and none is sent while too many frames are unseen: a slow
+    page skips, it does not lag.
+    """
 
     def __init__(self, socket: WebSocket, loop: asyncio.AbstractEventLoop) -> None:
         self.socket = socket
         self._loop = loop
         self._frame: bytes | None = None
         self._texts: deque[str] = deque()
+        self._newest: dict[str, str] = {}
         self._ready = asyncio.Event()
         self._sent = 0
         self._seen = 0
@@ -78,6 +83,11 @@ class _Page:
         if len(self._texts) >= PENDING_MESSAGES:
             self._texts.popleft()
         self._texts.append(text)
+        self._ready.set()
+
+    def put_newest(self, kind: str, text: str) -> None:
+        """Replace the text of that kind that waits, in the event loop: for what is told again and again."""
+        self._newest[kind] = text
         self._ready.set()
 
     def put_frame(self, frame: bytes) -> None:
@@ -97,9 +107,13 @@ class _Page:
             self._ready.clear()
             while self._texts:
                 await self.socket.send_text(self._texts.popleft())
-            if self._frame is not None and self._sent - self._seen < FRAMES_IN_FLIGHT:
-                self._sent += 1
+            if self._sent - self._seen >= FRAMES_IN_FLIGHT:
+                continue
+            while self._newest:
+                await self.socket.send_text(self._newest.pop(next(iter(self._newest))))
+            if self._frame is not None:
                 frame, self._frame = self._frame, None
+                self._sent += 1
                 await self.socket.send_bytes(frame)
 
     def _from_thread(self, function: Any, argument: Any) -> None:
@@ -164,7 +178,7 @@ class _House:
                 continue
             try:
                 message = messages.decode(text)
-            except (msgspec.DecodeError, UnicodeError) as error:
+            except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
                 page.tell(messages.Problem(f"this message is not understood: {error}"))
                 continue
             if isinstance(message, messages.Seen):
@@ -173,16 +187,20 @@ class _House:
                 self.clock.post(message, page.tell)
 
     def _spread_frame(self, frame: bytes) -> None:
-        self._in_loop(_Page.put_frame, frame)
+        self._in_loop(lambda page: page.put_frame(frame))
 
     def _spread_message(self, message: messages.ServerMessage) -> None:
         text = messages.encode(message)
-        self._in_loop(_Page.put_text, text)
+        if isinstance(message, messages.Choice | messages.Stats):
+            kind = type(message).__name__
+            self._in_loop(lambda page: page.put_newest(kind, text))
+        else:
+            self._in_loop(lambda page: page.put_text(text))
 
-    def _in_loop(self, put: Callable[[_Page, Any], None], what: str | bytes) -> None:
+    def _in_loop(self, put: Callable[[_Page], None]) -> None:
         def put_everywhere() -> None:
             for page in self.pages:
-                put(page, what)
+                put(page)
 
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):

@@ -98,30 +98,68 @@ export function makeSurface(body: Body, cell: number): Surface {
     }
   }
   const positions = new Float32Array(vertices);
-  return { positions, normals: settle(body, positions, cell), indices: new Uint32Array(indices) };
+  settle(body, positions, cell);
+  const triangles = new Uint32Array(indices);
+  const smooth = relax(positions, triangles, 2);
+  return { positions: smooth, normals: normalsOf(smooth, triangles), indices: triangles };
 }
 
-/** Draws vertices onto the surface with a few Newton steps; returns the unit normals there. */
-function settle(body: Body, positions: Float32Array, cell: number): Float32Array {
-  const normals = new Float32Array(positions.length);
+/** Draws vertices onto the surface with two Newton steps. */
+function settle(body: Body, positions: Float32Array, cell: number): void {
   const h = cell * 0.15;
   for (let v = 0; v < positions.length; v += 3) {
     let x = positions[v]!, y = positions[v + 1]!, z = positions[v + 2]!;
-    for (let pass = 0; pass < 3; pass++) {
-      const gx = (bodyDistance(body, x + h, y, z) - bodyDistance(body, x - h, y, z)) / (2 * h);
-      const gy = (bodyDistance(body, x, y + h, z) - bodyDistance(body, x, y - h, z)) / (2 * h);
-      const gz = (bodyDistance(body, x, y, z + h) - bodyDistance(body, x, y, z - h)) / (2 * h);
-      const slope = Math.hypot(gx, gy, gz) || 1;
-      if (pass === 2) {
-        normals[v] = gx / slope;
-        normals[v + 1] = gy / slope;
-        normals[v + 2] = gz / slope;
-        break;
-      }
-      const move = Math.max(Math.min(bodyDistance(body, x, y, z) / slope, cell), -cell) / slope;
+    for (let pass = 0; pass < 2; pass++) {
+      const d = bodyDistance(body, x, y, z);
+      const gx = (bodyDistance(body, x + h, y, z) - d) / h;
+      const gy = (bodyDistance(body, x, y + h, z) - d) / h;
+      const gz = (bodyDistance(body, x, y, z + h) - d) / h;
+      const slope2 = gx * gx + gy * gy + gz * gz || 1;
+      const move = Math.max(Math.min(d, cell), -cell) / slope2;
       x -= gx * move; y -= gy * move; z -= gz * move;
     }
     positions[v] = x; positions[v + 1] = y; positions[v + 2] = z;
+  }
+}
+
+/** Moves every vertex half way to the middle of its neighbours, a few times: creases where shapes meet become soft. */
+function relax(positions: Float32Array, triangles: Uint32Array, passes: number): Float32Array {
+  const count = positions.length / 3;
+  for (let pass = 0; pass < passes; pass++) {
+    const sums = new Float32Array(positions.length);
+    const parts = new Uint16Array(count);
+    for (let i = 0; i < triangles.length; i += 3) {
+      for (let k = 0; k < 3; k++) {
+        const v = triangles[i + k]!;
+        for (let axis = 0; axis < 3; axis++) {
+          sums[3 * v + axis]! += positions[3 * triangles[i + ((k + 1) % 3)]! + axis]! + positions[3 * triangles[i + ((k + 2) % 3)]! + axis]!;
+        }
+        parts[v]! += 2;
+      }
+    }
+    positions = positions.map((value, i) => {
+      const n = parts[Math.floor(i / 3)]!;
+      return n ? 0.5 * value + (0.5 * sums[i]!) / n : value;
+    });
+  }
+  return positions;
+}
+
+/** Unit normals, each the mean of its triangles' by area. */
+function normalsOf(positions: Float32Array, triangles: Uint32Array): Float32Array {
+  const normals = new Float32Array(positions.length);
+  const side = (a: number, b: number, axis: number) => positions[3 * b + axis]! - positions[3 * a + axis]!;
+  for (let i = 0; i < triangles.length; i += 3) {
+    const [a, b, c] = [triangles[i]!, triangles[i + 1]!, triangles[i + 2]!];
+    for (let axis = 0; axis < 3; axis++) {
+      const u = (axis + 1) % 3, w = (axis + 2) % 3;
+      const area = side(a, b, u) * side(a, c, w) - side(a, b, w) * side(a, c, u);
+      for (const v of [a, b, c]) normals[3 * v + axis]! += area;
+    }
+  }
+  for (let v = 0; v < normals.length; v += 3) {
+    const length = Math.hypot(normals[v]!, normals[v + 1]!, normals[v + 2]!) || 1;
+    for (let axis = 0; axis < 3; axis++) normals[v + axis]! /= length;
   }
   return normals;
 }

@@ -69,6 +69,7 @@ export class Player {
       this.stage.scene.add(ribbon.mesh);
       this.askedPaths.push(ribbon);
     }
+    this.stage.setInset(0, 86);
     this.placeCamera();
     this.apply();
     render(<Chrome player={this} subscribe={(changed) => (this.changed = changed)} />, this.chrome);

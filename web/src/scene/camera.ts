@@ -87,7 +87,7 @@ export class OrbitCamera {
     if (this.follow && followed) {
       const goal = new Vector3(followed.x + this.pan.x, this.height + this.pan.y, followed.z + this.pan.z);
       if (!this.settled || goal.distanceTo(this.target) > 8) this.target.copy(goal);
-      else this.target.lerp(goal, 1 - Math.exp(-dt * 9));
+      else this.target.lerp(goal, 1 - Math.exp(-dt * 12));
       this.settled = true;
     }
     const flat = Math.cos(this.pitch) * this.distance;

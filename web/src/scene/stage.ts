@@ -21,6 +21,9 @@ export class Stage {
     gridMinor: { value: new Color() }, gridMajor: { value: new Color() }, haze: { value: new Color() }, centre: { value: new Vector3() },
   };
   private readonly observer: ResizeObserver;
+  private inset = { right: 0, bottom: 0 };
+  private pace = 1 / 60;
+  private slowFor = 0;
 
   constructor(private readonly host: HTMLElement, theme: ThemeName) {
     this.renderer = new WebGLRenderer({ antialias: true, powerPreference: "high-performance" });
@@ -61,8 +64,15 @@ export class Stage {
     this.sun.intensity = theme.sun;
   }
 
+  /** Keeps the middle of the picture clear of panels that cover so many pixels at the right and at the bottom. */
+  setInset(right: number, bottom: number): void {
+    this.inset = { right, bottom };
+    this.resize();
+  }
+
   /** Draws one frame; `followed` is the point on the ground that camera, light and ground keep to. */
   render(dt: number, followed: Vector3 | null): void {
+    this.adapt(dt);
     this.camera.update(dt, followed);
     const at = followed ?? this.camera.target;
     this.sun.target.position.set(at.x, 0.8, at.z);
@@ -86,7 +96,20 @@ export class Stage {
     const width = Math.max(this.host.clientWidth, 1), height = Math.max(this.host.clientHeight, 1);
     this.renderer.setSize(width, height, false);
     this.camera.camera.aspect = width / height;
+    this.camera.camera.setViewOffset(width, height, this.inset.right / 2, this.inset.bottom / 2, width, height);
     this.camera.camera.updateProjectionMatrix();
+  }
+
+  /** On a machine that cannot keep up, draws fewer pixels: first without supersampling, then coarser. */
+  private adapt(dt: number): void {
+    if (dt <= 0 || dt > 0.25) return;
+    this.pace += 0.05 * (dt - this.pace);
+    this.slowFor = this.pace > 1 / 35 ? this.slowFor + dt : 0;
+    const ratio = this.renderer.getPixelRatio();
+    if (this.slowFor < 2 || ratio <= 0.7) return;
+    this.slowFor = 0;
+    this.renderer.setPixelRatio(ratio > 1 ? 1 : 0.7);
+    this.resize();
   }
 
   private groundMaterial(): MeshLambertMaterial {

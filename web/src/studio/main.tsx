@@ -94,6 +94,9 @@ effect(() => {
   world.setTheme(store.theme.value);
 });
 effect(() => {
+  world.stage.setInset(store.panelsOpen.value && window.innerWidth > 760 ? 342 : 0, 96);
+});
+effect(() => {
   world.layers = store.layers.value;
 });
 render(<App actions={actions} trail={() => world.trail} />, chrome);
@@ -122,7 +125,7 @@ let readoutAt = 0;
 let drawnHz = 60;
 function tick(now: number): void {
   requestAnimationFrame(tick);
-  const dt = Math.min(Math.max((now - last) / 1000, 0), 0.1);
+  const dt = Math.min(Math.max((now - last) / 1000, 0), 0.5);
   if (dt > 0) drawnHz += 0.05 * (1 / dt - drawnHz);
   last = now;
   sendWish(now, dt);

@@ -18,9 +18,8 @@ export function ProjectPanel({ actions }: { actions: Actions }) {
     <section class="panel block" aria-label="Project">
       <Choose label="project" value={project.project} options={project.projects} choose={actions.project} />
       <Choose label="controller" value={now.controller} options={project.controllers} choose={actions.controller} />
-      <div class="muted small facts">
-        {summary.clip_count} clips, {summary.minutes.toFixed(1)} min, {summary.frame_count.toLocaleString("en")} frames, {summary.joint_count} joints,{" "}
-        {summary.dimension_count} dimensions, {summary.megabytes.toFixed(0)} MB
+      <div class="muted small facts" title={`${summary.joint_count} joints, ${summary.dimension_count} dimensions`}>
+        {summary.clip_count} clips, {summary.minutes.toFixed(1)} min, {summary.frame_count.toLocaleString("en")} frames, {summary.megabytes.toFixed(0)} MB
       </div>
       {project.tags.length > 0 && (
         <>
