@@ -31,11 +31,11 @@ def walk():
         rotations[:, 0] = quaternions.from_yaw(heading)
         swing = 0.5 * np.sin(2 * np.pi * t)
         for side, sign in (("left", 1.0), ("right", -1.0)):
-            for part, size in (("upper_leg", 1.0), ("upper_arm", -0.6)):
-                joint = skeleton.role(f"{side}_{part}")
-                rotations[:, joint] = quaternions.from_angle_axis(
-                    sign * size * swing, np.tile([1.0, 0, 0], (len(t), 1))
-                )
+            # Arms hang down; they and the legs swing forward and back.
+            down = quaternions.from_angle_axis(np.array(-1.3 * sign), np.array([0.0, 0.0, 1.0]))
+            for part, size, rest in (("upper_leg", 1.0, quaternions.identity()), ("upper_arm", -0.6, down)):
+                forth = quaternions.from_angle_axis(sign * size * swing, np.tile([1.0, 0.0, 0.0], (len(t), 1)))
+                rotations[:, skeleton.role(f"{side}_{part}")] = quaternions.multiply(forth, rest)
         return Motion(skeleton, positions, quaternions.unroll(rotations), rate, "walk")
 
     return make

@@ -31,7 +31,7 @@ def test_the_median_filter_is_scipys(flags, size):
 
 
 def test_a_hand_built_step_is_found_exactly():
-    # 20 frames still, 20 frames at 0.6 m/s, 20 still; with central differences the frames at the edges are half as fast.
+    # 20 frames still, 20 at 0.6 m/s, 20 still; with central differences the frames at the edges are half as fast.
     steps = np.concatenate([np.zeros(20), np.full(20, 0.6 / 60.0), np.zeros(20)])
     z = np.concatenate([[0.0], np.cumsum(steps)])
     down = contacts(feet(z, np.zeros(61)))

@@ -21,7 +21,9 @@ RINGING_START = 10.0
 RINGING_RATIO = 4.0
 """... and lasts until it stays under this many times."""
 STILL_SPEED = 0.3
-"""m/s: in a held T-pose no joint is faster."""
+"""m/s: in a held T-pose no joint is faster ..."""
+HELD_TIME = 0.1
+"""... for at least this many seconds."""
 
 
 @dataclass(frozen=True)
@@ -80,20 +82,25 @@ def _cut(
     rate = motion.rate
     cut = _t_pose_frames(motion, positions, speeds)
     if cut:
-        reasons.append(f"the {end} {cut} frames are a held T-pose")
+        reasons.append(f"the {end} {_frames(cut)} a held T-pose")
     # A jump that the head (or the T-pose) ends with.
     within = min(len(speeds) // 2, max(1, cut + int(HEAD_TIME * rate)))
     jumps = np.flatnonzero(speeds[:within] > JUMP_SPEED)
     if jumps.size:
         after = int(jumps[-1]) + 1
         distance = float(np.linalg.norm(moved[jumps[-1]], axis=-1).max())
-        reasons.append(f"a jump of {distance:.2f} m in one frame ends the {end} {after} frames")
+        reasons.append(f"a jump of {distance:.2f} m in one frame cuts off the {end} {_frames(after, verb=False)}")
         # A converter's filter runs forward in time, so it rings after a jump and never before one.
         ringing = _ringing_frames(moved[after:], rate) if end == "first" else 0
         if ringing:
-            reasons.append(f"{ringing} more frames ring after that jump")
+            reasons.append(f"the data rings for {_frames(ringing, verb=False)} after that jump")
         cut = max(cut, after + ringing)
     return cut
+
+
+def _frames(count: int, *, verb: bool = True) -> str:
+    words = ("frame", " is") if count == 1 else ("frames", " are")
+    return f"{count} {words[0]}{words[1] if verb else ''}"
 
 
 def _ringing_frames(moved: NDArray[np.float32], rate: float) -> int:
@@ -132,4 +139,5 @@ def _t_pose_frames(motion: Motion, positions: NDArray[np.float32], speeds: NDArr
     )
     pose &= (legs[0][:, 1] < -0.95) & (legs[1][:, 1] < -0.95)
     other = np.flatnonzero(~pose)
-    return int(other[0]) if other.size else still
+    held = int(other[0]) if other.size else still
+    return held if held >= HELD_TIME * motion.rate else 0
