@@ -102,7 +102,7 @@ class Contest:
                 self.n,
                 tail / self.median,
                 "x",
-                5 if self.n == STANDARD else None,
+                self.bar(5),
             ),
             Row("ambulo, many queries at once, each", self.n, batch, "us"),
             Row("ambulo, build", self.n, self.build_seconds, "s"),
@@ -113,14 +113,13 @@ class Contest:
 
         peer = SearchIndex.build(self.features, self.clips.starts, self.clips.stops, kind="boxes")
         some = min(self.count, 3_000_000_000 // self.n // 100)
-        if not np.array_equal(
-            peer.search(self.queries[:some], current=self.current[:some]).frames, self.answers[:some]
-        ):
+        found = peer.search(self.queries[:some], current=self.current[:some]).frames
+        if not np.array_equal(found, self.answers[:some]):
             raise SystemExit("the boxes do not find what the tree finds")
         median, tail = per_query(
             lambda i: peer.search(self.one[i][0], current=self.one[i][1]), some, self.fewer(some * self.n)
         )
-        return self.peer("16/64 boxes over time, Numba", median, tail, 4 if self.n == STANDARD else None)
+        return self.peer("16/64 boxes over time, Numba", median, tail, self.bar(4))
 
     def peer(self, name: str, median: float, tail: float, bar: float | None = None) -> list[Row]:
         return [
@@ -128,6 +127,10 @@ class Contest:
             Row(f"{name}, 99th percentile", self.n, tail, "us"),
             Row(f"{name}, over ambulo", self.n, median / self.median, "x", bar, True),
         ]
+
+    def bar(self, value: float) -> float | None:
+        """A bar that was set for the standard size."""
+        return value if self.n == STANDARD else None
 
     def fewer(self, work: float) -> int:
         return int(min(self.passes, max(2, 3e8 // work)))
@@ -162,7 +165,7 @@ class Contest:
         flat.add(normalized)
         del normalized
         times = per_query(lambda i: flat.search(asked[i : i + 1], 1), some, passes)
-        return rows + self.peer("faiss IndexFlatL2", *times, 40 if self.n == STANDARD else None)
+        return rows + self.peer("faiss IndexFlatL2", *times, self.bar(40))
 
     def options(self) -> list[Row]:
         """A tag that a tenth of the frames carries, and weights set at run time."""
@@ -189,19 +192,15 @@ def main() -> None:
     clips, origin = search_data.load_clips()
     numbers, wishes = search_data.split(clips)
     say(
-        f"{origin}: {len(clips.raw):,} frames in {len(clips.starts)} clips, {len(wishes.starts)} of them only asked for"
+        f"{origin}: {len(clips.raw):,} frames, {len(clips.starts)} clips, {len(wishes.starts)} of them for queries only"
     )
     sizes = [n for n in GROWTH if n <= most and (not args.quick or n in BARS)]
     rows: list[Row] = []
     for n in sizes:
         say(f"{n:,} frames ...")
         standard = n == STANDARD
-        contest = Contest(
-            search_data.augment(clips, numbers, n),
-            wishes,
-            passes=5 if args.quick else 9,
-            count=500 if args.quick else 1000,
-        )
+        table = search_data.augment(clips, numbers, n)
+        contest = Contest(table, wishes, *((5, 500) if args.quick else (9, 1000)))
         contest.check(100 if standard else 10)
         rows += contest.rows()
         if n not in BARS:

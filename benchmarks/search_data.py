@@ -7,6 +7,7 @@ embedded synthesizer's takes stand in for it; the rows then say so.
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -72,11 +73,7 @@ def load_clips() -> tuple[Clips, str]:
         assert schema is not None
         stops = np.cumsum([len(part) for part in parts])
         store.parent.mkdir(parents=True, exist_ok=True)
-        import json
-
         np.savez(store, raw=np.concatenate(parts), stops=stops, schema=json.dumps(schema.to_dict()))
-    import json
-
     with np.load(store) as stored:
         stops = stored["stops"]
         schema = FeatureSchema.from_dict(json.loads(str(stored["schema"])))

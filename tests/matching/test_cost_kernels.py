@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ambulo.matching.cost_kernels import all_costs, exact_cost
+from ambulo.matching.cost_kernels import candidate_costs, exact_cost
 from ambulo.matching.search_brute import SearchBlas, exact_costs
 
 
@@ -17,7 +17,7 @@ def test_compiled_and_numpy_costs_agree_to_the_last_bit(dimension_count):
     coefficients = random.random(dimension_count) / 0.7
     reference = exact_costs(raw, query, coefficients)
     inlined = np.empty(400)
-    all_costs(raw, query, coefficients, inlined)
+    candidate_costs(raw, np.arange(400, dtype=np.int32), query, coefficients, inlined)
     assert inlined.tobytes() == reference.tobytes()
     assert np.array([exact_cost(raw, frame, query, coefficients) for frame in range(400)]).tobytes() == (
         reference.tobytes()

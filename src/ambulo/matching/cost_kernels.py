@@ -45,10 +45,10 @@ def exact_cost(raw: Any, frame: Any, query: Any, coefficients: Any) -> float:
 
 
 @kernel
-def all_costs(raw: Any, query: Any, coefficients: Any, costs: Any) -> None:
-    """Fill ``costs [F]`` with the exact cost of every frame."""
-    for frame in range(raw.shape[0]):
-        costs[frame] = exact_cost(raw, frame, query, coefficients)
+def candidate_costs(raw: Any, frames: Any, query: Any, coefficients: Any, costs: Any) -> None:
+    """Fill ``costs [n]`` with the exact costs of ``frames``, int32 ``[n]``."""
+    for place in range(frames.shape[0]):
+        costs[place] = exact_cost(raw, frames[place], query, coefficients)
 
 
 @kernel

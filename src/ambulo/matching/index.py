@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.errors import DatabaseError, QueryError
 from ambulo.matching.features import FeatureSet
 from ambulo.matching.method import Method, build_method, choose_method, method_from_arrays
-from ambulo.matching.search_brute import exact_costs
 
 Array = NDArray[Any]
 
@@ -256,27 +255,32 @@ class SearchIndex:
             mask, weights, surround_frames: as in :meth:`search`.
             separation_frames: of candidates in one clip that are nearer than this, only the best is listed.
         """
+        from ambulo.matching.cost_kernels import candidate_costs
+
         asked = self._one_query(query)
-        chosen = mask or self.whole
-        costs = exact_costs(self.feature_set.raw[chosen.frames], asked, self.feature_set.coefficients(weights))
-        frames = chosen.frames.astype(np.int64)
-        clips = np.searchsorted(self.clip_starts, frames, side="right")
-        open_to = np.ones(frames.shape[0], bool)
+        chosen = self.whole if mask is None else mask
+        frames = chosen.frames
+        costs = np.empty(frames.shape[0], np.float64)
+        candidate_costs(self.feature_set.raw, frames, asked, self.feature_set.coefficients(weights), costs)
+
+        def close(frame: int, distance: int) -> None:
+            """Take the frames of one clip that are nearer than this to one of its frames out of the race."""
+            clip = int(np.searchsorted(self.clip_starts, frame, side="right")) - 1
+            start = max(frame - distance + 1, int(self.clip_starts[clip]))
+            stop = min(frame + distance, int(self.clip_stops[clip]))
+            costs[np.searchsorted(frames, start) : np.searchsorted(frames, stop)] = np.inf
+
         if current >= 0 and chosen.allowed[current]:
-            clip = np.searchsorted(self.clip_starts, current, side="right")
-            open_to &= ~((np.abs(frames - current) < surround_frames) & (clips == clip))
+            close(current, surround_frames)
         rivals: list[Rival] = []
-        # Only so many of the best can be shadowed by the playhead or by better ones; the rest needs no sorting.
-        enough = min(costs.shape[0], k * (2 * separation_frames + 1) + 2 * surround_frames + 1)
-        best = np.flatnonzero(costs <= np.partition(costs, enough - 1)[enough - 1]) if enough else np.zeros(0, np.int64)
-        # Frames ascend, so a stable sort puts the lower of two equal ones first.
-        for place in best[np.argsort(costs[best], kind="stable")]:
-            if len(rivals) >= k:
+        while len(rivals) < min(k, frames.shape[0]):
+            # The first of equal ones is the lower frame.
+            place = int(np.argmin(costs))
+            cost, frame = float(costs[place]), int(frames[place])
+            if cost == np.inf:
                 break
-            if open_to[place]:
-                frame = int(frames[place])
-                rivals.append(Rival(frame, float(costs[place]), self.explain(asked, frame, weights)))
-                open_to &= ~((np.abs(frames - frame) < separation_frames) & (clips == clips[place]))
+            rivals.append(Rival(frame, cost, self.explain(asked, frame, weights)))
+            close(frame, max(separation_frames, 1))
         return rivals
 
     def to_arrays(self) -> dict[str, Array]:
