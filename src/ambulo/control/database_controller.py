@@ -90,6 +90,7 @@ class DatabaseController:
         weights: one a feature group in place of the schema's own.
         interval: seconds between two searches while the wish stays.
         minimum_run: seconds that a candidate can be played at least.
+        pose_emphasis: what the weights of joint features are multiplied by in a search.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class DatabaseController:
         *,
         interval: float,
         minimum_run: float,
+        pose_emphasis: float = 1.0,
     ) -> None:
         from ambulo.control import query_kernels
 
@@ -115,7 +117,9 @@ class DatabaseController:
         self.settings = settings
         self.interval = interval
         self.schema = index.feature_set.schema
-        self.weights = None if weights is None else self.schema.checked_weights(weights)
+        self.weights = self.schema.checked_weights(weights)
+        self.pose_emphasis = pose_emphasis
+        self._search_weights = self._emphasized()
         self.frame_sets = FrameSets(database, index, settings.search, minimum_run)
         self._query_kernels = query_kernels
         self._features = np.ascontiguousarray(index.feature_set.raw, np.float32)
@@ -149,7 +153,7 @@ class DatabaseController:
             QueryError: a name is not a feature group, or a weight is negative or not finite.
         """
         names = [group.name for group in self.schema.groups]
-        values = np.array(self.schema.weights if self.weights is None else self.weights, np.float32)
+        values = self.weights.copy()
         for name, weight in weights.items():
             if name not in names:
                 raise QueryError(f"no feature group {name!r}; {nearest_names(name, names)}", key=name)
@@ -157,6 +161,7 @@ class DatabaseController:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.weights = self.schema.checked_weights(values)
+        other._search_weights = other._emphasized()
         return other
 
     def _start(self, count: int, seed: int, position: ArrayLike | None, facing: ArrayLike | None) -> PlayerState:
@@ -231,7 +236,7 @@ class DatabaseController:
         query = state.query[character]
         chosen, continuing = int(state.chosen_frame[character]), int(state.query_frame[character])
         rivals = self.index.top(
-            query, 2, current=continuing, mask=frame_set.mask, weights=self.weights,
+            query, 2, current=continuing, mask=frame_set.mask, weights=self._search_weights,
             surround_frames=self._surround_frames,
         )  # fmt: skip
         others = [int(rival.frame) for rival in rivals if int(rival.frame) != chosen]
@@ -247,8 +252,14 @@ class DatabaseController:
             age=float(self.interval - state.timer[character]),
         )
 
+    def _emphasized(self) -> NDArray[np.float32] | None:
+        """The weights that searches use; None where they are the schema's own, for which the index is fastest."""
+        factors = [self.pose_emphasis if group.joint >= 0 else 1.0 for group in self.schema.groups]
+        weights = (self.weights * np.array(factors)).astype(np.float32)
+        return None if np.array_equal(weights, self.schema.weights) else weights
+
     def _candidate(self, query: NDArray[np.float32], frame: int) -> Candidate:
-        costs = self.index.explain(query, frame, self.weights)
+        costs = self.index.explain(query, frame, self._search_weights)
         clip, time = self.database.locate(frame)
         return Candidate(
             frame=frame,
@@ -262,7 +273,7 @@ class DatabaseController:
         self, frame_set: FrameSet, queries: NDArray[np.float32], current: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         found = self.index.search(
-            queries, current=current, mask=frame_set.mask, weights=self.weights, bias=self.settings.search.bias,
+            queries, current=current, mask=frame_set.mask, weights=self._search_weights, bias=self.settings.search.bias,
             surround_frames=self._surround_frames,
         ).frames  # fmt: skip
         if (found < 0).any():

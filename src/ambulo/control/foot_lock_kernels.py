@@ -232,6 +232,8 @@ def foot_lock(
     """
     for n in range(positions.shape[0]):
         ground = positions[n, 0, 1]
+        # The animation's toes go with the root that is shown, which smoothing moved a little.
+        shift = subtract(vector3(positions, n, 0), vector3(animated, n, 0))
         for f in range(2):
             upper, lower, foot, toe, above = legs[f, 0], legs[f, 1], legs[f, 2], legs[f, 3], legs[f, 4]
             hip = vector3(global_positions, n, upper)
@@ -246,7 +248,11 @@ def foot_lock(
             target = track_toe(
                 n,
                 f,
-                vector3(animated, n, toe),
+                (
+                    animated[n, toe, 0] + shift[0],
+                    animated[n, toe, 1] + shift[1],
+                    animated[n, toe, 2] + shift[2],
+                ),
                 contacts[n, f] != 0,
                 transitioned[n],
                 stretched,

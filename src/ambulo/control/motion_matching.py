@@ -46,7 +46,15 @@ class MotionMatching(DatabaseController):
 
         settings = settings or ControlSettings()
         search = settings.search
-        super().__init__(database, index, settings, weights, interval=search.interval, minimum_run=search.minimum_run)
+        super().__init__(
+            database,
+            index,
+            settings,
+            weights,
+            interval=search.interval,
+            minimum_run=search.minimum_run,
+            pose_emphasis=search.pose_emphasis,
+        )
         self._kernels = playback_kernels
 
     def start(

@@ -26,7 +26,8 @@ class SimulationSettings:
         rotation_half_life: seconds, spring of the heading towards the desired one.
         adjustment_position_half_life: seconds, how fast the body is drawn to the simulation object.
         adjustment_rotation_half_life: seconds, the same for the heading.
-        adjustment_ratio: the correction moves the body by at most this part of its own speed.
+        adjustment_ratio: the correction moves the body by at most this part of its own speed. The published controller
+            allows half; a foot that stands for 0.6 s is then left behind by more than a leg can reach.
         clamping_distance: metres, the body is never further from the simulation object.
         clamping_angle: radians, nor turned further from its heading.
         clamping_yield: which part of that clamping moves the simulation object to the body, 0 to 1; the rest moves the
@@ -38,7 +39,7 @@ class SimulationSettings:
     rotation_half_life: float = 0.16
     adjustment_position_half_life: float = 0.1
     adjustment_rotation_half_life: float = 0.2
-    adjustment_ratio: float = 0.5
+    adjustment_ratio: float = 0.2
     clamping_distance: float = 0.15
     clamping_angle: float = 0.5 * np.pi
     clamping_yield: float = 1.0
@@ -64,6 +65,9 @@ class SearchSettings:
         interval: seconds between two searches while the wish stays.
         velocity_change: m/s; a wish that differs by more from the one last searched for is answered at once (S0.29).
         facing_change: radians, the same for the desired facing.
+        pose_emphasis: what the weights of the joint features are multiplied by against those of the trajectory. The
+            schema's weights (methods.md 3.1) are for half an hour of capture; with less, a closer pose is worth more
+            than a closer trajectory: feet slide less at transitions, and the response stays.
         bias: how much better than the continuing pose a frame must be, in squared normalised feature units.
         surround: seconds around the playhead that are not candidates (they are the continuing pose in disguise).
         minimum_run: seconds that a candidate can be played at least before its tags or its clip end.
@@ -74,14 +78,15 @@ class SearchSettings:
     interval: float = 0.1
     velocity_change: float = 0.5
     facing_change: float = 0.35
-    bias: float = 0.0
+    pose_emphasis: float = 1.5
+    bias: float = 0.25
     surround: float = 1.0 / 3.0
     minimum_run: float = 0.25
     default_tags: tuple[str, ...] = ("locomotion",)
     opt_in_tags: tuple[str, ...] = ("jump", "crouch", "terrain", "slope", "stairs")
 
     def __post_init__(self) -> None:
-        for name in ("interval", "velocity_change", "facing_change", "bias", "surround", "minimum_run"):
+        for name in ("interval", "velocity_change", "facing_change", "pose_emphasis", "bias", "surround", "minimum_run"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
                 raise ControlError(f"search setting {name} must be zero or more, got {value}", key=name)
