@@ -80,6 +80,13 @@ def _select(keys: Any, order: Any, start: int, stop: int, middle: int) -> None:
 
 
 @kernel
+def _push(todo: Any, depth: int, start: int, stop: int, parts: int, unit: int, node: int, place: int) -> None:
+    # One by one: assigning a tuple to a row takes two seconds to compile.
+    todo[depth, 0], todo[depth, 1], todo[depth, 2] = start, stop, parts
+    todo[depth, 3], todo[depth, 4], todo[depth, 5] = unit, node, place
+
+
+@kernel
 def build_nodes(
     rows: Any, order: Any, capacity: int, dimensions: int, children: Any, leaf_starts: Any
 ) -> tuple[int, int]:
@@ -104,12 +111,13 @@ def build_nodes(
     todo = np.empty((256, 6), np.int64)
     nodes, leaves = 1, 0
     children[:LANES] = NO_CHILD
-    todo[0] = (0, count, -1, 0, 0, 0)
+    _push(todo, 0, 0, count, -1, 0, 0, 0)
     depth = 1
     # leaf_starts is filled left to right, since the left half is always cut first.
     while depth > 0:
         depth -= 1
-        start, stop, parts, unit, node, place = todo[depth]
+        start, stop, parts = todo[depth, 0], todo[depth, 1], todo[depth, 2]
+        unit, node, place = todo[depth, 3], todo[depth, 4], todo[depth, 5]
         if parts < 0:
             # A fresh node: how many children, in what units?
             items = stop - start
@@ -131,7 +139,7 @@ def build_nodes(
             else:
                 children[node * LANES + place] = nodes
                 children[nodes * LANES : (nodes + 1) * LANES] = NO_CHILD
-                todo[depth] = (start, stop, -1, 0, nodes, 0)
+                _push(todo, depth, start, stop, -1, 0, nodes, 0)
                 nodes += 1
                 depth += 1
             continue
@@ -142,8 +150,8 @@ def build_nodes(
         for i in range(start, stop):
             keys[i] = rows[order[i], d]
         _select(keys, order, start, stop, middle)
-        todo[depth] = (middle, stop, parts - left, unit, node, place + left)
-        todo[depth + 1] = (start, middle, left, unit, node, place)
+        _push(todo, depth, middle, stop, parts - left, unit, node, place + left)
+        _push(todo, depth + 1, start, middle, left, unit, node, place)
         depth += 2
     leaf_starts[leaves] = count
     return nodes, leaves
