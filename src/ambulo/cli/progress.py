@@ -16,12 +16,17 @@ _STAGES = {
 @contextmanager
 def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
     """A callback ``(stage, done, total)`` that draws one bar a stage while the context lasts."""
+    import sys
+
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
     tasks: dict[str, TaskID] = {}
     columns = (TextColumn("{task.description:<20}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bars:
+    console = Console(stderr=True)
+    with Progress(
+        *columns, TimeElapsedColumn(), console=console, transient=True, disable=not sys.stderr.isatty()
+    ) as bars:
 
         def tell(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
