@@ -62,8 +62,11 @@ def show(report: BuildReport) -> None:
         _print_grouped([(warning.code, f"{warning.take}: {warning.message}") for warning in report.warnings])
     if report.problems:
         print(f"  {len(report.problems)} takes are not in the database:")
-        for problem in report.problems:
-            print(f"    {problem.take}: {problem.reason}")
+        reasons = dict.fromkeys(problem.reason for problem in report.problems)
+        for reason in reasons:
+            takes = [problem.take for problem in report.problems if problem.reason == reason]
+            more = f", ... ({len(takes)} takes)" if len(takes) > 3 else ""
+            print(f"    {', '.join(takes[:3])}{more}: {reason}")
 
 
 def _print_grouped(entries: list[tuple[str, str]], limit: int = 3) -> None:

@@ -107,6 +107,8 @@ def show(made: NewProject) -> None:
         ("skeleton", found.skeletons),
     ):
         print(f"    {label}: " + "; ".join(f"{name} ({count})" for name, count in counts.items()))
+    if len(found.skeletons) > 1:
+        print("    a build keeps the skeleton with most motion; give each of the others a project of its own")
     for note in found.notes:
         print(f"    {note}")
     print(f"  {len(found.roles)} joints recognised" + _missing(found))

@@ -118,13 +118,28 @@ def _describe(files: int, sampled: int, motions: Sequence[Motion], errors: dict[
         units=dict(units.most_common()),
         ups=dict(ups.most_common()),
         rates=dict(rates.most_common()),
-        skeletons={f"{len(n)} joints from {n[0]!r} to {n[-1]!r}": count for (n, _), count in by_skeleton.most_common()},
+        skeletons=_skeleton_counts([(n, count) for (n, _), count in by_skeleton.most_common()]),
         roles={role: names[joint] for role, joint in report.roles.items()},
         missing_roles=report.missing,
         errors=errors,
         notes=tuple(dict.fromkeys(notes.values())),
         guesses=guesses,
     )
+
+
+def _skeleton_counts(counts: Sequence[tuple[tuple[str, ...], int]]) -> dict[str, int]:
+    """A phrase for each skeleton; those that begin and end alike are told apart by a joint that only one has."""
+    shown: dict[str, int] = {}
+    for names, count in counts:
+        text = f"{len(names)} joints from {names[0]!r} to {names[-1]!r}"
+        if text in shown:
+            others = {name for other, _ in counts if other != names for name in other}
+            own = next((name for name in names if name not in others), names[0])
+            text = f"{text} with {own!r}"
+        while text in shown:
+            text += " in another order"
+        shown[text] = count
+    return shown
 
 
 def source_of(takes: Path, project_folder: Path) -> SourceSpec:
@@ -142,10 +157,13 @@ def source_notes(found: Discovery) -> list[str]:
     def listed(counts: dict[str, int]) -> str:
         return "; ".join(f"{name}" + (f" in {n} takes" if len(counts) > 1 else "") for name, n in counts.items())
 
-    return [
+    lines = [
         f"{found.files} files found, {found.sampled} looked at:",
         f"  unit {listed(found.units)}",
         f"  up {listed(found.ups)}",
         f"  frames a second {listed(found.rates)}",
         f"  skeleton {listed(found.skeletons)}",
     ]
+    if len(found.skeletons) > 1:
+        lines.append("A build keeps the skeleton with most motion; give each of the others a project of its own.")
+    return lines
