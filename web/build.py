@@ -76,9 +76,7 @@ def find_node(*, install: bool = True) -> Path:
     if from_wheel is not None:
         return from_wheel
     found = f"the Node on the PATH is {_text(_version(Path(on_path)))}" if on_path else "there is no Node on the PATH"
-    raise BuildError(
-        f"{found}; {wanted} or newer is needed: install it from nodejs.org, or pip install '{NODE_PACKAGE}'"
-    )
+    raise BuildError(f"{found}; {NODE_WANTED} is needed: install it from nodejs.org, or pip install '{NODE_PACKAGE}'")
 
 
 def _node_of_wheel() -> Path | None:
