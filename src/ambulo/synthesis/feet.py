@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from ambulo.maths import quaternions
-from ambulo.synthesis.body import BALL_HEIGHT, BALL_JOINT, HEEL_SOLE, TOE_LENGTH
+from ambulo.synthesis.body import BALL_FORWARD, BALL_HEIGHT, BALL_JOINT, HEEL_BACK, HEEL_SOLE, TOE_LENGTH
 from ambulo.synthesis.curves import keyed, ramp, soft_step
 from ambulo.synthesis.steps import Footsteps, Step
 from ambulo.synthesis.terrain import Terrain
@@ -82,6 +83,9 @@ _TRAVEL_TIMES = np.linspace(0.0, 1.0, 4097)
 _TRAVEL_WALK, _TRAVEL_RUN = _travel_profile(0.32, 0.68, 0.06), _travel_profile(0.25, 0.76, 0.20)
 
 
+_SOFTNESS = 0.0015  # How far apart two sole points count as level, m.
+
+
 def _pivot(pitch: float) -> int:
     """0 where the foot turns about its ball (heel up), 1 about its heel (toe up)."""
     return 1 if pitch > 0.0 else 0
@@ -109,7 +113,7 @@ def _one_foot(steps: tuple[Step, ...], others: tuple[Step, ...], time: Array, te
         lifted = int(np.searchsorted(time, min(step.lift, time[-1] + 1.0), side="right"))
         stance, swing = slice(a, min(lifted, b)), slice(min(lifted, b), b)
         speed[a:b], run[a:b] = step.speed, step.run
-        ground[a:b] = float(terrain.height(step.place[1]))
+        ground[a:b] = _footing(step, terrain)[0]
         flat, rise = _flat_time(step), step.lift - step.roll_time
         heel_point, ball_point = _sole(step, terrain)
         now = time[stance]
@@ -142,12 +146,21 @@ def _progress(step: Step, time: Array) -> Array:
     return np.asarray(np.clip(early + late - 0.5, 0.0, 1.0))
 
 
+def _footing(step: Step, terrain: Terrain) -> tuple[float, float]:
+    """Ground height under the ankle and tilt along a flat foot: a chord from under the heel to under the ball."""
+    z, cosine = step.place[1], float(np.cos(step.yaw))
+    if terrain.treads:
+        return float(terrain.height(z)), 0.0
+    heel, ball = terrain.height(z + np.array([-HEEL_BACK, BALL_FORWARD]) * cosine)
+    rise = float(ball - heel) / (HEEL_BACK + BALL_FORWARD)
+    return float(heel) + rise * HEEL_BACK, float(np.arctan(rise))
+
+
 def _sole(step: Step, terrain: Terrain) -> tuple[Array, Array]:
     """World places of the heel's sole and of the toe joint while the foot is flat."""
     sine, cosine = np.sin(step.yaw), np.cos(step.yaw)
-    rise = float(terrain.slope(step.place[1]))
-    tilt = np.arctan(rise * cosine)
-    base = np.array([step.place[0], float(terrain.height(step.place[1])), step.place[1]])
+    height, tilt = _footing(step, terrain)
+    base = np.array([step.place[0], height, step.place[1]])
     ahead = np.array([sine * np.cos(tilt), np.sin(tilt), cosine * np.cos(tilt)])
     normal = np.array([-sine * np.sin(tilt), np.cos(tilt), -cosine * np.sin(tilt)])
     heel = base + HEEL_SOLE[2] * ahead
@@ -164,7 +177,7 @@ def _angles(steps: tuple[Step, ...], time: Array, terrain: Terrain) -> tuple[Arr
     for i, step in enumerate(steps):
         heading = step.yaw
         flat = _flat_time(step)
-        ground = float(np.arctan(terrain.slope(step.place[1]) * np.cos(step.yaw)))
+        ground = _footing(step, terrain)[1]
         if i:
             pitch.append((step.land, step.land_pitch))
             bend.append((step.land, max(-step.land_pitch, 0.0)))
@@ -252,17 +265,28 @@ def _swing(
     guide_arm = quaternions.rotate(rotation[frames], arm)
     soles = sole_points(rotation[frames], bend[frames])
     places = point[:, None, 2] + (soles - guide_arm[:, None])[..., 2]
-    line = start[1] + (stop[1] - start[1]) * way
-    ground = np.maximum(terrain.height(places), (line - (1 - s) * BALL_HEIGHT)[:, None]) if not terrain.flat else 0.0
-    needed = ground - (soles - guide_arm[:, None])[..., 1]
-    height = _soft_maximum(needed, 0.006)
-    ends = np.array([start[1], stop[1]])
-    height += (ends[0] - height[0]) * (1.0 - soft_step(x / 0.5)) + (ends[1] - height[-1]) * soft_step((x - 0.5) / 0.5)
+    start[1] + (stop[1] - start[1]) * way
+    low = np.array([start[1] - (1 - start_pivot) * BALL_HEIGHT, stop[1] - (1 - stop_pivot) * BALL_HEIGHT])
+    early, late = 1.0 - soft_step(x / 0.5), soft_step((x - 0.5) / 0.5)
+    ground: Array | float = 0.0
+    if not terrain.flat:
+        ground = _over(np.maximum(terrain.height(places), (low[0] + (low[1] - low[0]) * way)[:, None]))
+        # The smooth way over begins and ends where the foot stands.
+        ground += (low[0] - ground[0]) * early[:, None] + (low[1] - ground[-1]) * late[:, None]
+    height = _soft_maximum(ground - (soles - guide_arm[:, None])[..., 1], _SOFTNESS)
+    # Ball and toe tip touch together where the toes are flat: take back what the soft maximum adds there.
+    height -= _SOFTNESS * np.log(2.0) * ((1 - start_pivot) * early + (1 - stop_pivot) * late)
     peak = 0.42 if following.run > 0.5 else 0.5
     bump = np.where(x < peak, soft_step(x / peak), soft_step((1.0 - x) / (1.0 - peak)))
     extra = 0.07 * min(abs(stop[1] - start[1]) / 0.15, 1.0) if not terrain.flat else 0.0
     point[:, 1] = height + bump * (following.rise + extra)
     guide[frames], slide[frames] = point, s
+
+
+def _over(ground: Array) -> Array:
+    """A smooth way over ground that may step, for each sole point ``[T, 3]``: early up and late down."""
+    width = max(3, len(ground) // 3)
+    return np.asarray(gaussian_filter1d(maximum_filter1d(ground, width, axis=0), 0.35 * width, axis=0))
 
 
 def _soft_maximum(values: Array, softness: float) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.synthesis import gait
-from ambulo.synthesis.body import HIP_HALF_WIDTH
+from ambulo.synthesis.body import FOOT_LENGTH, HEEL_BACK, HIP_HALF_WIDTH
 from ambulo.synthesis.curves import ramp
 from ambulo.synthesis.path import BodyPath
 from ambulo.synthesis.steps import LEFT, RIGHT, Flight, Footsteps, Jump, Step
@@ -151,7 +151,7 @@ class _Planner:
         rise *= 1.0 - 0.75 * style.drag * (foot == RIGHT)
         rise *= 0.65 + 0.35 * abs(direction) if run > 0.5 else 1.0
         x, z = self._within_reach(foot, land, nominal, run, float(x), float(z))
-        z = self._on_tread(foot, z)
+        z = self._on_tread(foot, z, yaw)
         return Step(
             foot, land, np.inf, (float(x), float(z)), yaw, land_pitch, lift_pitch, nominal, flat, pace, run, rise, leap
         )
@@ -208,7 +208,7 @@ class _Planner:
         out = np.hypot(ahead / np.where(ahead > 0.0, _REACH_LIFT, _REACH_SIDE), left / _REACH_SIDE) > 1.0
         return float(frames[int(np.argmax(out))]) / self.rate if out.any() else np.inf
 
-    def _on_tread(self, foot: int, z: float) -> float:
+    def _on_tread(self, foot: int, z: float, yaw: float) -> float:
         """A place on stairs moves to the middle of its tread, never more than one from the other foot's."""
         if not self.terrain.treads:
             return z
@@ -219,8 +219,16 @@ class _Planner:
         if abs(treads[beside] - other) < 0.12:
             nearest = int(np.clip(nearest, beside - 1, beside + 1))
         # Ankle a little behind the middle of the tread: the whole sole fits.
-        at = float(treads[nearest]) - 0.04 * float(np.cos(self.path.facing[self.frame(self.steps[foot][-1].land)]))
-        return at if abs(treads[nearest] - z) < 0.24 else z
+        ahead = float(np.sign(np.cos(yaw)))
+        if abs(treads[nearest] - z) < 0.24:
+            z = float(treads[nearest]) - 0.06 * ahead
+        # On the level before and behind the stairs, neither toes nor heel stand inside a step.
+        for reach in (HEEL_BACK + 0.02, -(FOOT_LENGTH - HEEL_BACK + 0.02)):
+            for _ in range(12):
+                if float(self.terrain.height(z - reach * ahead)) <= float(self.terrain.height(z)) + 0.01:
+                    break
+                z += 0.025 * ahead * float(np.sign(reach))
+        return z
 
     def _stair_time(self, time: float, speed: float) -> float:
         """Longest step time that still takes every tread, s."""

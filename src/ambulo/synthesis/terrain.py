@@ -33,13 +33,6 @@ class Terrain:
         """Height at places along z."""
         return np.interp(np.asarray(z, np.float64), self.knots, self.heights)
 
-    def slope(self, z: ArrayLike) -> Array:
-        """Rise per metre of z, over the length of a foot."""
-        z = np.asarray(z, np.float64)
-        if self.treads:
-            return np.zeros_like(z)
-        return (self.height(z + 0.1) - self.height(z - 0.1)) / 0.2
-
 
 FLAT = Terrain()
 
