@@ -69,7 +69,8 @@ class SearchSettings:
             schema's weights (methods.md 3.1) are for half an hour of capture; with less, a closer pose is worth more
             than a closer trajectory: feet slide less at transitions, and the response stays.
         bias: how much better than the continuing pose a frame must be, in squared normalised feature units.
-        surround: seconds around the playhead that are not candidates (they are the continuing pose in disguise).
+        surround: seconds around the playhead that are not candidates: they are the continuing pose in disguise, and a
+            shorter stretch makes a standing body repeat the same breath.
         minimum_run: seconds that a candidate can be played at least before its tags or its clip end.
         default_tags: tags required while the intent requires none; names that the database does not know are ignored.
         opt_in_tags: frames with such a tag are shown only while the intent asks for that tag. ``junk`` is never shown.
@@ -80,8 +81,8 @@ class SearchSettings:
     facing_change: float = 0.35
     pose_emphasis: float = 1.5
     bias: float = 0.25
-    surround: float = 1.0 / 3.0
-    minimum_run: float = 0.25
+    surround: float = 2.0
+    minimum_run: float = 0.75
     default_tags: tuple[str, ...] = ("locomotion",)
     opt_in_tags: tuple[str, ...] = ("jump", "crouch", "terrain", "slope", "stairs")
 

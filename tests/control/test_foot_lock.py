@@ -1,0 +1,118 @@
+"""Feet that stand stay, let go without a jump, and are never under the ground."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from ambulo.control.foot_lock import FootLock, foot_geometry, leg_joints
+from ambulo.control.intent import Intent
+from ambulo.control.recording import Recording
+from ambulo.control.scripts import random_sticks
+from ambulo.database.database import Database
+from ambulo.errors import SkeletonError
+from ambulo.motion import kinematics
+
+
+@pytest.fixture(scope="module")
+def walked(stack: FootLock) -> dict[str, np.ndarray]:
+    """What the feet did for 30 seconds of random sticks."""
+    script = random_sticks(11, 30.0)
+    state = stack.start()
+    rows: dict[str, list[np.ndarray]] = {name: [] for name in ("locked", "globals", "locals", "moved", "spin")}
+    for step in range(1800):
+        state, pose = stack.step(state, script.intent(step / 60, np.zeros((1, 3)), np.zeros((1, 3))), 1 / 60)
+        rows["locked"].append(state.locked[0])
+        rows["globals"].append(pose.global_positions[0])
+        rows["locals"].append(pose.rotations[0])
+        rows["spin"].append(pose.angular_velocities[0])
+        rows["moved"].append(pose.positions[0])
+    return {name: np.array(values) for name, values in rows.items()}
+
+
+def test_a_locked_toe_stands_still(stack: FootLock, walked: dict[str, np.ndarray]) -> None:
+    toes = walked["globals"][:, stack.geometry.legs[:, 3]]
+    locked = walked["locked"]
+    held = locked[1:] & locked[:-1]
+    # Two steps after it took hold a toe has come to rest.
+    settled = held[2:] & held[1:-1] & held[:-2]
+    steps = np.linalg.norm(np.diff(toes[:, :, [0, 2]], axis=0), axis=-1)[2:]
+    assert settled.mean() > 0.3
+    assert np.percentile(steps[settled], 99.0) < 1e-3
+    assert np.mean(steps[settled]) < 1e-4
+
+
+def test_letting_go_is_no_jump(stack: FootLock, walked: dict[str, np.ndarray], database: Database) -> None:
+    toes = walked["globals"][:, stack.geometry.legs[:, 3]].astype(np.float64)
+    change = np.linalg.norm(np.diff(toes, 2, axis=0), axis=-1) * 60.0
+    released = (walked["locked"][:-1] & ~walked["locked"][1:])[1:]
+    assert released.sum() > 20
+    frames = database.clips[0]
+    captured = kinematics.forward(
+        database.positions[frames.start : frames.stop],
+        database.rotations[frames.start : frames.stop],
+        database.skeleton.parents,
+    ).positions[:, stack.geometry.legs[:, 3]]
+    usual = np.linalg.norm(np.diff(captured.astype(np.float64), 2, axis=0), axis=-1) * 60.0
+    assert change[released].max() < 2.0 * np.percentile(usual, 99.9)
+
+
+def test_no_foot_is_under_the_ground(stack: FootLock, walked: dict[str, np.ndarray]) -> None:
+    for side in range(2):
+        toe = walked["globals"][:, stack.geometry.legs[side, 3], 1]
+        ankle = walked["globals"][:, stack.geometry.legs[side, 2], 1]
+        assert toe.min() > stack.geometry.heights[side, 0] - 0.01
+        assert ankle.min() > stack.geometry.heights[side, 1] - 0.01
+
+
+def test_bones_keep_their_length_and_knees_do_not_snap(stack: FootLock, walked: dict[str, np.ndarray]) -> None:
+    for upper, lower, foot, toe, _ in stack.geometry.legs:
+        for a, b in ((upper, lower), (lower, foot), (foot, toe)):
+            length = np.linalg.norm(walked["globals"][:, a] - walked["globals"][:, b], axis=-1)
+            assert_allclose(length, length[0], rtol=1e-3)
+    # The angle of a knee between two frames: fast legs swing by 15 degrees at most.
+    for _, lower, *_ in stack.geometry.legs:
+        q = walked["locals"][:, lower].astype(np.float64)
+        dot = np.abs((q[1:] * q[:-1]).sum(axis=-1)).clip(0.0, 1.0)
+        assert np.degrees(2.0 * np.arccos(dot)).max() < 25.0
+
+
+def test_globals_are_the_forward_kinematics_of_locals(stack: FootLock, walked: dict[str, np.ndarray]) -> None:
+    pose = kinematics.forward(walked["moved"], walked["locals"], stack.skeleton.parents)
+    assert_allclose(walked["globals"], pose.positions, atol=1e-4)
+
+
+def test_geometry_comes_from_the_data(database: Database) -> None:
+    geometry = foot_geometry(database)
+    pose = kinematics.forward(database.positions, database.rotations, database.skeleton.parents)
+    for side in range(2):
+        toe = pose.positions[database.contacts[:, side] != 0, geometry.legs[side, 3], 1]
+        low, ankle, high = geometry.heights[side]
+        assert 0.0 <= low <= np.median(toe) <= high + 1e-6
+        assert 0.02 < ankle < 0.15
+        # In this skeleton's rest pose knees bend forward, +Z.
+        assert geometry.knees[side, 2] > 0.9
+
+
+def test_a_standing_character_keeps_both_feet(stack: FootLock) -> None:
+    state = stack.start()
+    toes = []
+    for _ in range(120):
+        state, pose = stack.step(state, Intent(np.zeros((1, 3), np.float32)), 1 / 60)
+        toes.append(pose.global_positions[0, stack.geometry.legs[:, 3]])
+    assert np.ptp(np.array(toes)[10:], axis=0).max() < 2e-3
+
+
+def test_the_recorded_contacts_are_of_feet_near_the_ground(stack: FootLock, recording: Recording) -> None:
+    for side in range(2):
+        toe = recording.global_positions[:, 0, stack.geometry.legs[side, 3], 1]
+        touching = recording.contacts[:, 0, side] != 0
+        assert touching.any() and not touching.all()
+        assert toe[touching].max() < stack.geometry.heights[side, 2] + 0.016
+
+
+def test_a_skeleton_without_legs_is_refused(database: Database) -> None:
+    roles = {role: joint for role, joint in database.skeleton.roles.items() if role != "left_lower_leg"}
+    with pytest.raises(SkeletonError, match="left_lower_leg"):
+        leg_joints(database.skeleton.with_roles(roles))
