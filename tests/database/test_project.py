@@ -67,6 +67,7 @@ def test_the_rate_reaches_the_preparation(tmp_path: Path) -> None:
         ('name = "a"\nname = "b"\n', 2, "is not TOML"),
         ('name = "a\n', 1, "is not TOML"),
         ('folder = "a"\n' + MINIMAL, 1, "unknown key 'folder'"),
+        (MINIMAL + "mirror = false\n", 3, "belongs to the top of the file, above the first [table]"),
     ],
 )
 def test_errors_name_line_and_remedy(tmp_path: Path, text: str, line: int, words: str) -> None:

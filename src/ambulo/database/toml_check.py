@@ -15,13 +15,29 @@ from ambulo.errors import ProjectError, nearest_names
 Place = Sequence[str | int]
 
 
-def check_keys(data: dict[str, Any], kind: type[msgspec.Struct], text: str, file: Path, place: Place = ()) -> None:
+def check_keys(
+    data: dict[str, Any],
+    kind: type[msgspec.Struct],
+    text: str,
+    file: Path,
+    place: Place = (),
+    top: frozenset[str] = frozenset(),
+) -> None:
     """Refuse the first key that the struct does not have, in it and in the structs within.
+
+    Args:
+        data: the parsed TOML.
+        kind: what it should be.
+        text: the TOML itself, to find lines in.
+        file: where it lies.
+        place: where in the file ``data`` is.
+        top: keys of the top level; in TOML they end up in a table when they are written below it.
 
     Raises:
         ProjectError: with the line and the nearest valid keys.
     """
     hints = typing.get_type_hints(kind)
+    top = top or frozenset(hints)
     for key, value in data.items():
         here = (*place, key)
         if key not in hints:
@@ -31,17 +47,19 @@ def check_keys(data: dict[str, Any], kind: type[msgspec.Struct], text: str, file
                 path=file,
                 line=line_of(text, here),
                 key=key,
-                remedy=nearest_names(key, (name for name in hints if name != "folder")),
+                remedy="it belongs to the top of the file, above the first [table]"
+                if key in top
+                else nearest_names(key, (name for name in hints if name != "folder")),
             )
         inner = _struct_in(hints[key])
         if inner is None:
             continue
         if isinstance(value, dict):
-            check_keys(value, inner, text, file, here)
+            check_keys(value, inner, text, file, here, top)
         elif isinstance(value, list):
             for number, item in enumerate(value):
                 if isinstance(item, dict):
-                    check_keys(item, inner, text, file, (*here, number))
+                    check_keys(item, inner, text, file, (*here, number), top)
 
 
 def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
