@@ -96,12 +96,15 @@ def two_bone(
     hint_length = length(hint)
     if hint_length > 1e-6:
         hint = (hint[0] / hint_length, hint[1] / hint_length, hint[2] / hint_length)
+        # A limb that bends clearly keeps its plane; the hint takes over where it is straight, and wholly where it bends
+        # backwards: there its own plane is noise, and a limb that followed it would snap sideways.
         along = dot(bend, hint)
-        against = min(along, 0.0)
-        # A limb that bends keeps its plane; from 1 % of its length (5 degrees at a knee) down to 0 the hint takes over.
-        straight = max(0.0, 1.0 - length(bend) / (0.01 * longest))
-        add = straight * 0.01 * longest - against
-        bend = (bend[0] + add * hint[0], bend[1] + add * hint[1], bend[2] + add * hint[2])
+        sure = min(max(along / (0.04 * longest), 0.0), 1.0)
+        sideways = length(bend) if along > 0.0 else 0.0
+        sure = max(sure, min(sideways / (0.12 * longest), 1.0))
+        sure = sure * sure * (3.0 - 2.0 * sure)
+        add = (1.0 - sure) * 0.04 * longest
+        bend = (sure * bend[0] + add * hint[0], sure * bend[1] + add * hint[1], sure * bend[2] + add * hint[2])
     size = length(bend)
     if size < 1e-9:
         side = (0.0, 0.0, 1.0) if abs(aim[2]) < 0.9 else (1.0, 0.0, 0.0)
