@@ -12,13 +12,15 @@ from ambulo.maths.kernels import kernel
 
 SMALL = 16
 LARGE = 64
+# Rows are padded with zeros to a multiple of so many dimensions: a vector register.
+CHUNK = 8
 _ROUND = 2.0**-24
 _SUM_ERROR = 1.0 + 1024.0 * _ROUND
 
 
 @kernel
 def fill_bounds(rows: Any, size: int, low: Any, high: Any) -> None:
-    """Bounds ``[boxes, D]`` of every ``size`` rows ``[n, D]``."""
+    """Bounds ``[boxes, P]`` of every ``size`` rows ``[n, P]``."""
     for box in range(low.shape[0]):
         for d in range(rows.shape[1]):
             least, most = rows[box * size, d], rows[box * size, d]
@@ -28,14 +30,23 @@ def fill_bounds(rows: Any, size: int, low: Any, high: Any) -> None:
 
 
 @kernel
-def _box_distance(query: Any, ratios: Any, low: Any, high: Any, box: int, limit: Any) -> Any:
-    """Squared distance to a box, at least as far as it takes to exceed the limit."""
+def _box_distance(query: Any, ratios: Any, low: Any, high: Any, box: int) -> Any:
+    """Squared distance to a box. All dimensions at once: looking at the limit in between costs twice as much."""
     total = np.float32(0.0)
     for d in range(query.shape[0]):
-        outside = query[d] - min(max(query[d], ratios[d] * low[box, d]), ratios[d] * high[box, d])
+        below, above = ratios[d] * low[box, d] - query[d], query[d] - ratios[d] * high[box, d]
+        outside = below if below > above else above
+        outside = outside if outside > 0.0 else np.float32(0.0)
         total += outside * outside
-        if total > limit:
-            break
+    return total
+
+
+@kernel
+def _row_distance(query: Any, ratios: Any, rows: Any, row: int) -> Any:
+    total = np.float32(0.0)
+    for d in range(query.shape[0]):
+        difference = query[d] - ratios[d] * rows[row, d]
+        total += difference * difference
     return total
 
 
@@ -67,18 +78,18 @@ def search_boxes(
 
     Args:
         queries, currents, bias, surround, raw, coefficients, allowed, clip_starts, clip_stops, mean: as there.
-        ratios: float32 ``[D]``, this search's weights over those of ``rows``.
+        ratios: float32 ``[P]``, this search's weights over those of ``rows``.
         reach: greatest length of a row times the ratios.
-        rows: float32 ``[n, D]``, normalised features of the candidates.
+        rows: float32 ``[n, P]``, normalised features of the candidates, P being D rounded up to a multiple of 8.
         row_frames: int32 ``[n]``.
-        small_low, small_high: float32 ``[boxes, D]`` of 16 rows each; large_low, large_high: of 64.
+        small_low, small_high: float32 ``[boxes, P]`` of 16 rows each; large_low, large_high: of 64.
         frames, costs, tests: as there; boxes and rows tested are counted.
     """
     wrong = first_wrong(queries, currents, raw.shape[0])
     if wrong >= 0:
         return wrong
-    count, dimensions = rows.shape
-    query = np.empty(dimensions, np.float32)
+    count = rows.shape[0]
+    query = np.zeros(rows.shape[1], np.float32)
     box_tests, row_tests = 0, 0
     for n in range(queries.shape[0]):
         current = currents[n]
@@ -90,7 +101,7 @@ def search_boxes(
         best_cost = cost if best < np.inf else np.inf
         challenged = False
         square = 0.0
-        for d in range(dimensions):
+        for d in range(mean.shape[0]):
             value = (np.float64(queries[n, d]) - mean[d]) * coefficients[d]
             query[d] = value
             square += value * value
@@ -101,22 +112,16 @@ def search_boxes(
         large_count = large_low.shape[0] if best >= 0.0 else 0
         for large in range(large_count):
             box_tests += 1
-            if _box_distance(query, ratios, large_low, large_high, large, limit) > limit:
+            if _box_distance(query, ratios, large_low, large_high, large) > limit:
                 continue
             first = large * (LARGE // SMALL)
             for small in range(first, min(first + LARGE // SMALL, small_low.shape[0])):
                 box_tests += 1
-                if _box_distance(query, ratios, small_low, small_high, small, limit) > limit:
+                if _box_distance(query, ratios, small_low, small_high, small) > limit:
                     continue
                 for row in range(small * SMALL, min((small + 1) * SMALL, count)):
                     row_tests += 1
-                    total = np.float32(0.0)
-                    for d in range(dimensions):
-                        difference = query[d] - ratios[d] * rows[row, d]
-                        total += difference * difference
-                        if total > limit:
-                            break
-                    if total > limit:
+                    if _row_distance(query, ratios, rows, row) > limit:
                         continue
                     frame = np.int64(row_frames[row])
                     if skip_start <= frame < skip_stop:

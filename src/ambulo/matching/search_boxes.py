@@ -25,10 +25,10 @@ class SearchBoxes:
     Attributes:
         feature_set: whose frames.
         reach: greatest length of a row.
-        rows: float32 ``[n, D]``, normalised (not weighted) features of the candidates.
+        rows: float32 ``[n, P]``, normalised, unweighted candidates; P is D rounded up to a multiple of 8.
         row_frames: int32 ``[n]``.
-        small_low, small_high: float32 ``[n / 16, D]``.
-        large_low, large_high: float32 ``[n / 64, D]``.
+        small_low, small_high: float32 ``[n / 16, P]``.
+        large_low, large_high: float32 ``[n / 64, P]``.
     """
 
     feature_set: FeatureSet
@@ -48,10 +48,12 @@ class SearchBoxes:
     @classmethod
     def build(cls, feature_set: FeatureSet, frames: NDArray[np.int32]) -> SearchBoxes:
         """Build over some frames, int32 ``[n]``, ascending, all finite."""
-        from ambulo.matching.boxes_kernels import LARGE, SMALL, fill_bounds
+        from ambulo.matching.boxes_kernels import CHUNK, LARGE, SMALL, fill_bounds
 
         unit = feature_set.coefficients(np.ones(len(feature_set.schema.groups)))
-        rows = ((feature_set.raw[frames] - feature_set.mean.astype(np.float64)) * unit).astype(np.float32)
+        width = feature_set.dimension_count
+        rows = np.zeros((frames.shape[0], -(-width // CHUNK) * CHUNK), np.float32)
+        rows[:, :width] = (feature_set.raw[frames] - feature_set.mean.astype(np.float64)) * unit
         bounds = []
         for size in (SMALL, LARGE):
             boxes = -(-rows.shape[0] // size)
@@ -70,7 +72,8 @@ class SearchBoxes:
     def arguments(self, weights: ArrayLike | None) -> tuple[Any, ...]:
         """What the kernel needs from these boxes for some group weights."""
         schema = self.feature_set.schema
-        ratios = schema.checked_weights(weights)[schema.group_of_dimension]
+        ratios = np.zeros(self.rows.shape[1], np.float32)
+        ratios[: schema.dimension_count] = schema.checked_weights(weights)[schema.group_of_dimension]
         return (
             self.feature_set.mean.astype(np.float64),
             ratios,
