@@ -98,10 +98,8 @@ def two_bone(
         hint = (hint[0] / hint_length, hint[1] / hint_length, hint[2] / hint_length)
         # A limb that bends clearly keeps its plane; the hint takes over where it is straight, and wholly where it bends
         # backwards: there its own plane is noise, and a limb that followed it would snap sideways.
-        along = dot(bend, hint)
-        sure = min(max(along / (0.04 * longest), 0.0), 1.0)
-        sideways = length(bend) if along > 0.0 else 0.0
-        sure = max(sure, min(sideways / (0.12 * longest), 1.0))
+        toward = dot(bend, hint) + 0.25 * length(bend)
+        sure = min(max(toward / (0.04 * longest), 0.0), 1.0)
         sure = sure * sure * (3.0 - 2.0 * sure)
         add = (1.0 - sure) * 0.04 * longest
         bend = (sure * bend[0] + add * hint[0], sure * bend[1] + add * hint[1], sure * bend[2] + add * hint[2])

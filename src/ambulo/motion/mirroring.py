@@ -36,8 +36,10 @@ Double = NDArray[np.float64]
 _REFLECT = np.array([-1.0, 1.0, 1.0])
 _REFLECT_ROTATION = np.array([1.0, -1.0, -1.0, 1.0])
 _REFLECT_SPIN = np.array([1.0, -1.0, -1.0])
-_SAMPLES = 48
+_SAMPLES = 32
 _SNAP = np.cos(np.radians(30.0))
+_LIKE_ABOVE = float(np.cos(np.radians(55.0)))
+_LIKE_ABOVE_LEAF = float(np.cos(np.radians(70.0)))
 _DOUBT = np.cos(np.radians(75.0))
 _UNUSUAL = 1.4  # Radians by which poses must speak for a turn that is neither none nor the one of the joint above.
 
@@ -134,22 +136,24 @@ def mirror_map(skeleton: Skeleton, motion: Motion | Sequence[Motion] | None = No
     corrections = np.tile([0.0, 0.0, 0.0, 1.0], (skeleton.joint_count, 1))
     girdles = _girdles(parents, pairs, positions)
     if girdles:
-        means = [_mean_rotation(rotations[:, joint]) for joint in joints]
         above_body = _above_all(parents, girdles)
         axes: dict[int, Double] = {}
         for joint in joints:
             twin = int(pairs[joint])
             if twin == joint and not kept[joint] and joint not in above_body:
-                axis = _lateral_axis(joint, skeleton, pairs, offsets, positions, global_rotations, girdles)
-                axes[joint] = _settle_axis(axis, axes.get(int(parents[joint])))
+                usual = axes.get(int(parents[joint]))
+                axes[joint] = _lateral_axis(
+                    joint, skeleton, pairs, offsets, positions, global_rotations, girdles, usual
+                )
                 corrections[joint] = _middle_correction(axes[joint])
             elif twin > joint:
                 above = corrections[parents[joint]] if parents[joint] >= 0 else np.array([0.0, 0.0, 0.0, 1.0])
-                reflected = means[twin] * _REFLECT_ROTATION
-                likely = quaternions.inverse_multiply(reflected, quaternions.multiply(above, means[joint]))
-                likely = cast(Double, likely)
+                reflected = rotations[:, twin] * _REFLECT_ROTATION
+                likely = quaternions.inverse_multiply(reflected, quaternions.multiply(above, rotations[:, joint]))
                 usual = above if parents[joint] >= 0 and pairs[parents[joint]] != parents[joint] else None
-                corrections[joint] = _pair_correction(joint, skeleton, pairs, offsets, likely, usual)
+                corrections[joint] = _pair_correction(
+                    joint, skeleton, pairs, offsets, rotations, cast(Double, likely), usual
+                )
                 corrections[twin] = quaternions.inverse(corrections[joint] * _REFLECT_ROTATION)
     return MirrorMap(pairs, corrections, kept, parents)
 
@@ -174,11 +178,6 @@ def _sample(skeleton: Skeleton, motion: Motion | Sequence[Motion] | None) -> tup
         pose.positions.astype(np.float64),
         pose.rotations.astype(np.float64),
     )
-
-
-def _mean_rotation(rotations: Double) -> Double:
-    """The rotation nearest to all of ``[S, 4]``, whatever their signs."""
-    return cast(Double, np.linalg.eigh(rotations.T @ rotations)[1][:, -1])
 
 
 def _girdles(parents: NDArray[np.int32], pairs: NDArray[np.int32], positions: Double) -> list[tuple[int, int]]:
@@ -216,35 +215,43 @@ def _lateral_axis(
     positions: Double,
     rotations: Double,
     girdles: list[tuple[int, int]],
+    usual: Double | None,
 ) -> Double:
+    """The axis of a middle joint's frame that goes across the body; its sign does not matter."""
     children = skeleton.children(joint)
-    own = [(c, int(pairs[c])) for c in children if pairs[c] > c]
-    spread = [offsets[a] - offsets[b] for a, b in own]
+    spread = [offsets[c] - offsets[pairs[c]] for c in children if pairs[c] > c]
     if spread and max(np.linalg.norm(v) for v in spread) > 1e-4:
-        axis = max(spread, key=lambda v: float(np.linalg.norm(v)))
+        seen = max(spread, key=lambda v: float(np.linalg.norm(v)))[None]
     else:
-        # As the joint sees the girdles over time; the sign does not matter to a plane, so the main direction is taken.
-        seen = [quaternions.inverse_rotate(rotations[:, joint], positions[:, a] - positions[:, b]) for a, b in girdles]
-        stacked = np.concatenate(seen)
-        axis = np.linalg.eigh(stacked.T @ stacked)[1][:, -1]
-        along = [offsets[c] for c in children if pairs[c] == c and np.linalg.norm(offsets[c]) > 1e-4]
-        if along:
-            # The plane of the body holds the bones that lie in it.
-            bone = along[0] / np.linalg.norm(along[0])
-            square = axis - (axis @ bone) * bone
-            if np.linalg.norm(square) > 0.3:
-                axis = square
+        # The girdles as the joint sees them over time.
+        lines = [positions[:, a] - positions[:, b] for a, b in girdles]
+        seen = np.concatenate([quaternions.inverse_rotate(rotations[:, joint], line) for line in lines])
+    seen = seen / np.maximum(np.linalg.norm(seen, axis=-1, keepdims=True), 1e-9)
+    bones = [offsets[c] / np.linalg.norm(offsets[c]) for c in children if pairs[c] == c and _long(offsets[c])]
+    # The best quarter of the frames decides: a body passes through symmetry now and then, however it twists otherwise.
+    nearness = np.sort(np.abs(seen), axis=0)[(3 * len(seen)) // 4]
+    for bone in bones:
+        nearness = np.where(np.abs(bone) > 0.7, 0.0, nearness)  # The plane of the body holds the bones that lie in it.
+    largest = int(np.argmax(nearness))
+    if usual is not None:
+        # The joint above shares its axis more often than not; a head, which people turn aside for long, almost always.
+        least = max(_LIKE_ABOVE, 0.8 * float(nearness[largest])) if bones else _LIKE_ABOVE_LEAF
+        if float(nearness @ np.abs(usual)) > least:
+            return usual
+    if nearness[largest] > _SNAP:
+        return cast(Double, np.eye(3)[largest])
+    axis = np.linalg.eigh(seen.T @ seen)[1][:, -1]
+    for bone in bones[:1]:
+        square = axis - (axis @ bone) * bone
+        axis = square if np.linalg.norm(square) > 0.3 else axis
+    # Where the poses leave doubt (a head turned aside all the time) the axis of the joint above stands in.
+    if usual is not None and abs(axis @ usual) > _DOUBT * np.linalg.norm(axis):
+        return usual
     return cast(Double, axis / np.linalg.norm(axis))
 
 
-def _settle_axis(axis: Double, usual: Double | None) -> Double:
-    """Snap to a coordinate axis, or to the parent's where the poses leave doubt (a head turned aside all the time)."""
-    largest = int(np.argmax(np.abs(axis)))
-    if abs(axis[largest]) > _SNAP:
-        return cast(Double, np.eye(3)[largest])
-    if usual is not None and abs(axis @ usual) > _DOUBT:
-        return usual
-    return axis
+def _long(offset: Double) -> bool:
+    return float(np.linalg.norm(offset)) > 1e-4
 
 
 def _middle_correction(axis: Double) -> Double:
@@ -261,32 +268,64 @@ def _pair_correction(
     skeleton: Skeleton,
     pairs: NDArray[np.int32],
     offsets: Double,
+    rotations: Double,
     likely: Double,
     usual: Double | None,
 ) -> Double:
-    """The turn that takes this joint's bones to the reflected ones of its twin and is nearest to the ``likely`` one.
+    """The turn that takes this joint's bones to the reflected ones of its twin and suits the poses best.
 
-    A limb's joints mostly share one turn, so the ``usual`` one of the joint above is preferred; a take in which one
-    arm waves all the time must not get another map than the rest.
+    ``likely`` is what would make the twins' poses mirror images, ``[S, 4]``; as above, the best quarter of the frames
+    decides. Knees and elbows bend one way only, which tells how a thigh is turned about itself even if one leg kicks
+    all the time. And a limb's joints mostly share one turn, so the ``usual`` one of the joint above is preferred.
     """
     bones = []
+    bends = []
     for child in skeleton.children(joint):
         own, wanted = offsets[child], offsets[pairs[child]] * _REFLECT
-        if pairs[child] != child and min(np.linalg.norm(own), np.linalg.norm(wanted)) > 1e-4:
+        if pairs[child] != child and _long(own) and _long(wanted):
             bones.append((own / np.linalg.norm(own), wanted / np.linalg.norm(wanted)))
+            bend = _bend(child, skeleton, pairs, offsets, rotations)
+            other = _bend(int(pairs[child]), skeleton, pairs, offsets, rotations)
+            if bend is not None and other is not None:
+                bends.append((bend, other * _REFLECT))
     turns = _cube_turns()
-    costs = 2.0 * np.arccos(np.minimum(np.abs(turns @ likely), 1.0))
+    apart = 2.0 * np.arccos(np.minimum(np.abs(turns @ likely.T), 1.0))
+    costs = np.sort(apart, axis=1)[:, apart.shape[1] // 4]
     costs[1:] += 1e-3
     if usual is not None:
         costs += np.where(np.abs(turns @ usual) < 0.999, _UNUSUAL, 0.0)
     for a, b in bones:
         costs += 4.0 * np.arccos(np.clip(quaternions.rotate(turns, a) @ b, -1.0, 1.0)) / len(bones)
+    for a, b in bends:
+        costs += 2.0 * np.arccos(np.clip(quaternions.rotate(turns, a) @ b, -1.0, 1.0)) / len(bends)
     best = turns[int(np.argmin(costs))]
     if any(quaternions.rotate(best, a) @ b < _SNAP for a, b in bones):
-        # No turn of a cube: the likely one, bent so that the first bone is exact.
+        # No turn of a cube: the mean of the likely ones, bent so that the first bone is exact.
         a, b = bones[0]
-        best = quaternions.multiply(quaternions.between(quaternions.rotate(likely, a), b), likely)
+        mean = np.linalg.eigh(likely.T @ likely)[1][:, -1]
+        best = quaternions.multiply(quaternions.between(quaternions.rotate(mean, a), b), mean)
     return cast(Double, quaternions.absolute(quaternions.normalize(best)))
+
+
+def _bend(
+    joint: int, skeleton: Skeleton, pairs: NDArray[np.int32], offsets: Double, rotations: Double
+) -> Double | None:
+    """The way in which a knee or elbow bends the bone below it, as the joint above sees it.
+
+    None for other joints (only these have two long bones) and where the bend is not always much the same.
+    """
+    below = [child for child in skeleton.children(joint) if _long(offsets[child])]
+    long_bone = 0.5 * float(np.linalg.norm(offsets[pairs != np.arange(len(pairs))], axis=-1).max())
+    if len(below) != 1 or min(np.linalg.norm(offsets[joint]), np.linalg.norm(offsets[below[0]])) < long_bone:
+        return None
+    bone = offsets[joint] / np.linalg.norm(offsets[joint])
+    seen = quaternions.rotate(rotations[:, joint], offsets[below[0]])
+    seen = seen - (seen @ bone)[:, None] * bone
+    mean = seen.mean(axis=0)
+    size = float(np.linalg.norm(mean))
+    if size < 0.1 * np.linalg.norm(offsets[below[0]]) or size < 0.8 * np.linalg.norm(seen, axis=-1).mean():
+        return None
+    return cast(Double, mean / size)
 
 
 @lru_cache(maxsize=1)
