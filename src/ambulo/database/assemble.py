@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import ambulo
 from ambulo.database.catalog import CATALOG, CatalogRows, Clip, FrameRange, write_catalog
-from ambulo.database.channels import CHANNELS, Channel
+from ambulo.database.channels import CHANNELS
 from ambulo.database.manifest import Manifest, SkeletonRecord
 from ambulo.database.project import Project
 from ambulo.database.records import BuildState, ClipRecord, Summary, TakeRecord
@@ -216,24 +217,30 @@ def _tag_frames(
 
 
 def write_frames(
-    folder: Path, layout: Layout, read: Callable[[PlacedClip, Channel], Array], step: Callable[[int], None]
+    folder: Path, layout: Layout, read: Callable[[PlacedClip], Mapping[str, Array]], step: Callable[[int], None]
 ) -> None:
     """Write every channel, clip by clip; memory stays at one clip.
 
     Args:
         folder: the new database's.
         layout: its content.
-        read: gives the rows of a channel of a clip.
+        read: gives the rows of every channel of a clip.
         step: called with the number of frames of each clip that is written.
     """
     (folder / "frames").mkdir()
     joints = len(layout.skeleton.names)
-    for channel in CHANNELS:
-        shape = (layout.frame_count, *channel.row_shape(joints))
-        with RowWriter(folder / channel.file, channel.name, channel.dtype, shape) as writer:
-            for placed in layout.clips:
-                writer.append(read(placed, channel))
-                step(placed.record.frame_count)
+    with ExitStack() as stack:
+        writers = {}
+        for channel in CHANNELS:
+            shape = (layout.frame_count, *channel.row_shape(joints))
+            writers[channel.name] = stack.enter_context(
+                RowWriter(folder / channel.file, channel.name, channel.dtype, shape)
+            )
+        for placed in layout.clips:
+            rows = read(placed)
+            for name, writer in writers.items():
+                writer.append(rows[name])
+            step(placed.record.frame_count)
 
 
 def write_tables(

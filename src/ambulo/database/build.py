@@ -21,7 +21,7 @@ from ambulo.database.assemble import (
     write_frames,
     write_tables,
 )
-from ambulo.database.channels import CHANNELS, Channel
+from ambulo.database.channels import CHANNELS
 from ambulo.database.manifest import SkeletonRecord, check_files, list_files, read_manifest, write_manifest
 from ambulo.database.prepare_jobs import JobResult, PrepareJob, run_jobs, tensor_name, worker_count
 from ambulo.database.project import Project, load_project
@@ -187,6 +187,8 @@ class _Build:
         self.skeletons: dict[str, SkeletonRecord] = {}
         self.old_starts: dict[int, tuple[int, ...]] = {}
         self.old: dict[str, Array] = {}
+        self.open_take = -1
+        self.open_tensors: dict[str, Array] = {}
         self.workers = 0
         if state is not None:
             self._reuse(state)
@@ -290,15 +292,15 @@ class _Build:
         return state
 
     def _write_files(self, layout: Layout, state: BuildState) -> None:
-        total = layout.frame_count * len(CHANNELS)
         written = 0
 
         def step(frames: int) -> None:
             nonlocal written
             written += frames
-            self.tell("write", written, total)
+            self.tell("write", written, layout.frame_count)
 
         write_frames(self.staging, layout, self._read, step)
+        self.open_tensors = {}  # on Windows a mapped file cannot be removed
         shutil.rmtree(self.staging / _WORK)
         hashes = [entry.sha256 for entry in self.inputs.takes]
         write_tables(self.staging, self.project, self.takes, hashes, state.records, layout)
@@ -307,10 +309,14 @@ class _Build:
             file.flush()
             os.fsync(file.fileno())
 
-    def _read(self, placed: PlacedClip, channel: Channel) -> Array:
+    def _read(self, placed: PlacedClip) -> dict[str, Array]:
         starts = self.old_starts.get(placed.take)
-        if starts is None:
-            name = tensor_name(placed.number, placed.clip.mirrored, channel.name)
-            return map_tensors(self._work_file(placed.take))[name]
-        start = starts[placed.number * self.copies + placed.clip.mirrored]
-        return self.old[channel.name][start : start + placed.record.frame_count]
+        if starts is not None:
+            start = starts[placed.number * self.copies + placed.clip.mirrored]
+            return {name: rows[start : start + placed.record.frame_count] for name, rows in self.old.items()}
+        if self.open_take != placed.take:  # its clips come one after the other
+            self.open_take, self.open_tensors = placed.take, map_tensors(self._work_file(placed.take))
+        return {
+            channel.name: self.open_tensors[tensor_name(placed.number, placed.clip.mirrored, channel.name)]
+            for channel in CHANNELS
+        }
