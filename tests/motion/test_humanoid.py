@@ -171,3 +171,42 @@ def test_the_rest_s_roles_equal_the_synthetic_actor_s_own():
 
     skeleton = default_skeleton()
     assert detect_roles(skeleton).roles == dict(skeleton.roles)
+
+
+def lying(body, make_motion):
+    """The body on its back, hands and feet at one height."""
+    motion = make_motion(body, 2, swing=0.1)
+    rotations = motion.rotations.copy()
+    back = quaternions.from_angle_axis(np.array(-np.pi / 2), np.array([1.0, 0.0, 0.0]))
+    rotations[:, 0] = quaternions.multiply(back, rotations[:, 0])
+    return Motion(body, motion.positions, quaternions.unroll(rotations), 60.0)
+
+
+def test_a_lying_body_keeps_its_legs(body, make_motion):
+    motion = lying(body, make_motion)
+    assert found_names(body, motion=motion) == found_names(body)
+    roles = detect_roles(nameless(body), replace(motion, skeleton=nameless(body))).roles
+    assert roles["hips"] == body.index("Hips")
+    assert roles["chest"] == body.index("Spine2")
+
+
+def test_a_root_at_the_chest_does_not_make_arms_of_legs(body):
+    # The same joints, hung from the chest: the tree says nothing, the standing pose does.
+    chest, hips = body.index("Spine2"), body.index("Hips")
+    spine = [body.index(name) for name in ("Spine1", "Spine")]
+    order = [chest, *spine, hips, *(j for j in range(body.joint_count) if j not in (chest, *spine, hips))]
+    above = {chest: -1, spine[0]: chest, spine[1]: spine[0], hips: spine[1]}
+    parents = [above.get(j, int(body.parents[j])) for j in order]
+    places = body.rest_positions()
+    offsets = [places[j] - (places[p] if p >= 0 else 0.0) for j, p in zip(order, parents, strict=True)]
+    lookup = {old: new for new, old in enumerate(order)}
+    turned = Skeleton(
+        tuple(body.names[j] for j in order),
+        np.array([lookup.get(p, -1) for p in parents]),
+        np.array(offsets),
+        body.end_offsets[order],
+    )
+    for skeleton in (turned, nameless(turned)):
+        roles = detect_roles(skeleton).roles
+        assert order[roles["left_foot"]] == body.index("LeftFoot")
+        assert order[roles["right_hand"]] == body.index("RightHand")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.maths import quaternions
-from ambulo.motion.humanoid_names import name_parts
+from ambulo.motion.humanoid_names import SIDE_WORDS, name_parts
 from ambulo.motion.kinematics import forward
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
@@ -194,21 +194,34 @@ def read_shape(body: Body) -> Shape:
 
 
 def _choose_legs_and_arms(body: Body, pairs: list[LimbPair]) -> tuple[LimbPair, LimbPair | None] | None:
-    if not pairs:
-        return None
-    if len(pairs) == 1:
-        return pairs[0], None
-    if _upright(body):
-        # Legs end lowest, arms are the longest of the others.
-        def height(pair: LimbPair) -> float:
-            ends = [body.chain(joint)[-1] for joint in (pair.first, pair.second)]
-            return float(body.poses[:, ends, 1].mean())
+    """Which pair is the legs: what names say, else the one lower throughout, else the one nearer to the root."""
+    if len(pairs) < 2:
+        return (pairs[0], None) if pairs else None
+    chosen = pairs[:2]
+    votes = [_leg_words(body, pair) for pair in chosen]
+    if votes[0] == votes[1]:
+        ends = [[body.chain(joint)[-1] for joint in (pair.first, pair.second)] for pair in chosen]
+        heights = [body.poses[:, joints, 1].mean(axis=1) for joints in ends]
+        # Who crawls or falls has hands as low as feet at times; who stands and walks never.
+        clear = (
+            np.mean(heights[1] - heights[0] > 0.3 * chosen[0].length),
+            np.mean(heights[0] - heights[1] > 0.3 * chosen[0].length),
+        )
+        if _upright(body) and max(clear) > 0.8:
+            votes = [int(clear[0] > clear[1]), int(clear[1] > clear[0])]
+        else:
+            votes = [-chosen[0].base, -chosen[1].base]
+    first = 0 if votes[0] >= votes[1] else 1
+    return chosen[first], chosen[1 - first]
 
-        legs = min(pairs[:4], key=height)
-    else:
-        # Without a pose: the pair nearest the root of the tree.
-        legs = min(pairs[:2], key=lambda pair: pair.base)
-    return legs, next((pair for pair in pairs if pair is not legs), None)
+
+def _leg_words(body: Body, pair: LimbPair) -> int:
+    """How many joints of a pair have names of legs, less those with names of arms."""
+    names = (name_parts(body.skeleton.names[j]) for top in (pair.first, pair.second) for j in body.chain(top))
+    words = [parts.word for parts in names if parts.side]
+    legs = {word for role in ("lower_leg", "foot", "toe") for word in SIDE_WORDS[role]} | {"thigh", "upleg", "upperleg"}
+    arms = {word for role in ("upper_arm", "forearm", "hand") for word in SIDE_WORDS[role]}
+    return sum(word in legs for word in words) - sum(word in arms for word in words)
 
 
 def _upright(body: Body) -> bool:
