@@ -72,9 +72,9 @@ def test_a_group_of_no_weight_can_be_weighted_later(motion_features, schema_of):
     schema = schema_of([3, 3, 3, 3, 3, 6, 6], [0.0, 0.75, 1.0, 1.0, 1.0, 1.0, 1.5])
     features = FeatureSet.from_raw(schema, motion_features.raw)
     tree = SearchTree.build(features, np.arange(3000, dtype=np.int32), ONE_CLIP)
-    ratios = tree.arguments([2.0, 0.75, 1.0, 1.0, 1.0, 1.0, 3.0])[2]
+    ratios = tree.ratios([2.0, 0.75, 1.0, 1.0, 1.0, 1.0, 3.0])
     assert set(ratios[tree.axis_groups == 0]) == {2.0} and set(ratios[tree.axis_groups == 6]) == {2.0}
-    assert set(tree.arguments(None)[2][tree.axis_groups == 0]) == {0.0}
+    assert set(tree.ratios(None)[tree.axis_groups == 0]) == {0.0}
 
 
 def test_leaves_have_a_name(motion_features):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.errors import DatabaseError, QueryError
+from ambulo.matching.binding import Bound, Shared
 from ambulo.matching.features import FeatureSet
 from ambulo.matching.method import Method, build_method, choose_method, method_from_arrays
 
@@ -93,10 +94,8 @@ class SearchIndex:
         self._candidates = candidates
         self._dimension_count = feature_set.dimension_count
         self._frame_count = feature_set.frame_count
-        self._mean = feature_set.mean.astype(np.float64)
         self._masks: OrderedDict[bytes, FrameMask] = OrderedDict()
-        self._weighted: OrderedDict[bytes, tuple[NDArray[np.float64], NDArray[np.float32]]] = OrderedDict()
-        self._arguments: OrderedDict[tuple[int, bytes | None], tuple[FrameMask, Any, tuple[Any, ...]]] = OrderedDict()
+        self._bounds: OrderedDict[tuple[int, bytes | None], tuple[FrameMask, Bound]] = OrderedDict()
 
     @classmethod
     def build(
@@ -219,8 +218,10 @@ class SearchIndex:
         playing = _NONE_PLAYING if current is None and count == 1 else _frames(current, count)
         frames = np.empty(count, np.int64)
         costs = np.empty((2, count), np.float32)
-        kernel, arguments = self._bound(mask, weights)
-        status = kernel(asked, playing, float(bias), int(surround_frames), *arguments, frames, costs, self.tests)
+        bound = self._bind(mask, weights)
+        status = bound.kernel(
+            asked, playing, float(bias), int(surround_frames), *bound.arguments, frames, costs, self.tests
+        )
         if status >= 0:
             self._refuse(asked, playing, int(status))
         return SearchResult(frames, costs[0], costs[1])
@@ -321,22 +322,22 @@ class SearchIndex:
                 f"the search index cannot be read: {error}", remedy="build the database again"
             ) from None
 
-    def _bound(self, mask: FrameMask | None, weights: ArrayLike | None) -> tuple[Any, tuple[Any, ...]]:
-        """The kernel of a mask and its arguments for some weights, from a cache: a search repeats both."""
+    def _bind(self, mask: FrameMask | None, weights: ArrayLike | None) -> Bound:
+        """A mask's kernel and its arguments for some weights, from a cache: a search repeats both."""
         chosen = self.whole if mask is None else mask
         key = (id(chosen), None if weights is None else np.asarray(weights, np.float32).tobytes())
-        found = self._arguments.get(key)
+        found = self._bounds.get(key)
         if found is not None and found[0] is chosen:
-            return found[1], found[2]
+            return found[1]
         if chosen.allowed.shape[0] != self._frame_count:
             raise QueryError("the mask was made by another index", key="mask")
-        kernel, own = chosen.method.kernel(), chosen.method.arguments(weights)
         coefficients = self.feature_set.coefficients(weights)
-        shared = (self.feature_set.raw, coefficients, chosen.allowed, self.clip_starts, self.clip_stops)
-        self._arguments[key] = (chosen, kernel, (*shared, *own))
-        if len(self._arguments) > _KEPT_WEIGHTS:
-            self._arguments.popitem(last=False)
-        return kernel, (*shared, *own)
+        shared = Shared(self.feature_set.raw, coefficients, chosen.allowed, self.clip_starts, self.clip_stops)
+        bound = chosen.method.bind(shared, weights)
+        self._bounds[key] = (chosen, bound)
+        if len(self._bounds) > _KEPT_WEIGHTS:
+            self._bounds.popitem(last=False)
+        return bound
 
     def _one_query(self, query: ArrayLike) -> NDArray[np.float32]:
         asked = _rows(query, self._dimension_count)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.errors import DatabaseError, QueryError, nearest_names
+from ambulo.matching.binding import Bound, Shared
 from ambulo.matching.features import FeatureSet
 from ambulo.matching.search_boxes import SearchBoxes
 from ambulo.matching.search_tree import SearchTree
@@ -33,12 +34,11 @@ _NODE_PRICE, _FACE_PRICE, _LEAF_PRICE = 30.0, 1.5, 45.0
 
 
 class Method(Protocol):
-    """A search structure over some frames. All kernels share their first nine and last three arguments."""
+    """A search structure over some frames."""
 
     @property
     def kind(self) -> str: ...
-    def kernel(self) -> Any: ...
-    def arguments(self, weights: ArrayLike | None) -> tuple[Any, ...]: ...
+    def bind(self, shared: Shared, weights: ArrayLike | None) -> Bound: ...
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]: ...
 
 
@@ -49,15 +49,11 @@ class SearchScan:
     frames: NDArray[np.int32]
     kind: ClassVar[str] = "scan"
 
-    def kernel(self) -> Any:
-        """The compiled search."""
+    def bind(self, shared: Shared, weights: ArrayLike | None) -> Bound:
+        """The compiled search and what it needs."""
         from ambulo.matching.boxes_kernels import search_scan
 
-        return search_scan
-
-    def arguments(self, weights: ArrayLike | None) -> tuple[Any, ...]:
-        """What the kernel needs."""
-        return (self.frames,)
+        return Bound(search_scan, (*shared, self.frames), ())
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Nothing: the frames are stored with the index."""
@@ -118,16 +114,15 @@ def choose_method(
     queries, currents = typical_queries(feature_set, sample, _SAMPLE_QUERIES)
     allowed = np.zeros(feature_set.frame_count, np.uint8)
     allowed[sample] = 1
+    shared = Shared(feature_set.raw, feature_set.coefficients(), allowed, clip_starts, clip_stops)
     found = np.empty(queries.shape[0], np.int64)
     costs = np.empty((2, queries.shape[0]), np.float32)
     work: dict[str, float] = {}
     for kind, leaves in (("tree", "spatial"), ("tree_temporal", "temporal")):
         method = SearchTree.build(feature_set, sample, clip_starts, leaves=leaves)
         tests = np.zeros(2, np.int64)
-        method.kernel()(
-            queries, currents, 0.0, 20, feature_set.raw, feature_set.coefficients(), allowed, clip_starts, clip_stops,
-            *method.arguments(None), found, costs, tests,
-        )  # fmt: skip
+        bound = method.bind(shared, None)
+        bound.kernel(queries, currents, 0.0, 20, *bound.arguments, found, costs, tests)
         work[kind] = (_NODE_PRICE + _FACE_PRICE * method.box_dimensions) * int(tests[0]) + _LEAF_PRICE * int(tests[1])
     return min(work, key=lambda kind: work[kind])
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.matching.binding import Bound, Shared
 from ambulo.matching.features import FeatureSet
 
 Array = NDArray[Any]
@@ -63,23 +64,21 @@ class SearchBoxes:
         reach = float(np.sqrt(np.einsum("nd,nd->n", rows, rows, dtype=np.float64).max(initial=0.0)))
         return cls(feature_set, reach, rows, frames, *bounds)
 
-    def kernel(self) -> Any:
-        """The compiled search."""
+    def bind(self, shared: Shared, weights: ArrayLike | None) -> Bound:
+        """The compiled search and what it needs for some group weights."""
         from ambulo.matching.boxes_kernels import search_boxes
 
-        return search_boxes
-
-    def arguments(self, weights: ArrayLike | None) -> tuple[Any, ...]:
-        """What the kernel needs from these boxes for some group weights."""
         schema = self.feature_set.schema
         ratios = np.zeros(self.rows.shape[1], np.float32)
         ratios[: schema.dimension_count] = schema.checked_weights(weights)[schema.group_of_dimension]
-        return (
+        arguments = (
+            *shared,
             self.feature_set.mean.astype(np.float64),
             ratios,
             self.reach * float(ratios.max(initial=0.0)),
             *(getattr(self, name) for name in self.ARRAYS),
         )
+        return Bound(search_boxes, arguments, ())
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Arrays to store, and the JSON-ready rest."""

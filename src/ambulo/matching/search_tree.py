@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.errors import QueryError
+from ambulo.matching.binding import Bound, Shared
 from ambulo.matching.features import FeatureSet
 
 Array = NDArray[Any]
@@ -144,31 +145,32 @@ class SearchTree:
         """Coordinates that boxes bound."""
         return int(self.boxes.shape[1])
 
-    def kernel(self) -> Any:
-        """The compiled search."""
-        from ambulo.matching.tree_kernels import search_tree
-
-        return search_tree
-
-    def arguments(self, weights: ArrayLike | None) -> tuple[Any, ...]:
-        """What the kernel needs from this tree for some group weights."""
-        from ambulo.matching.lanes_kernels import CHUNK
-
+    def ratios(self, weights: ArrayLike | None) -> NDArray[np.float32]:
+        """Some group weights over those that the tree was built with, for each axis, float32 ``[P]``."""
         values = self.feature_set.schema.checked_weights(weights).astype(np.float64)
         ratios = np.ones(self.axes.shape[1], np.float32)
         inside = self.axis_groups >= 0
         ratios[inside] = (values / _built_weights(self.feature_set))[self.axis_groups[inside]]
-        return (
+        return ratios
+
+    def bind(self, shared: Shared, weights: ArrayLike | None) -> Bound:
+        """The compiled search and what it needs for some group weights."""
+        from ambulo.matching.address_kernels import address_table
+        from ambulo.matching.tree_kernels import search_tree
+
+        ratios = self.ratios(weights)
+        arrays = (
+            *shared,
             self.feature_set.mean.astype(np.float64),
             self.axes,
             ratios,
-            self.reach * float(ratios.max(initial=0.0)),
-            self.boxes.shape[1] // CHUNK,
             self.boxes.reshape(-1),
             self.children.reshape(-1),
             self.tiles.reshape(-1),
             self.tile_frames.reshape(-1),
         )
+        reach = self.reach * float(ratios.max(initial=0.0))
+        return Bound(search_tree, (address_table(arrays), reach), arrays)
 
     def to_arrays(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Arrays to store, and the JSON-ready rest."""

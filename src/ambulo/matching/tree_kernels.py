@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
+from numba import carray  # type: ignore[attr-defined]
 
+from ambulo.matching.address_kernels import float32_at, float64_at, int32_at, int64_at, uint8_at
 from ambulo.matching.cost_kernels import begin, exact_cost, first_wrong
 from ambulo.matching.lanes_kernels import CHUNK, LANES, LEAF, box_bounds, leaf_costs, lowest_lane, prefetch
 from ambulo.maths.kernels import kernel
@@ -52,6 +54,43 @@ def search_tree(
     currents: Any,
     bias: float,
     surround: int,
+    table: Any,
+    reach: float,
+    frames: Any,
+    costs: Any,
+    tests: Any,
+) -> Any:
+    """:func:`search_arrays` of the arrays in a table: their order there is that of its arguments."""
+    return search_arrays(
+        queries,
+        currents,
+        bias,
+        surround,
+        carray(float32_at(table[0, 0]), (table[0, 1], table[0, 2])),
+        carray(float64_at(table[1, 0]), (table[1, 1],)),
+        carray(uint8_at(table[2, 0]), (table[2, 1],)),
+        carray(int64_at(table[3, 0]), (table[3, 1],)),
+        carray(int64_at(table[4, 0]), (table[4, 1],)),
+        carray(float64_at(table[5, 0]), (table[5, 1],)),
+        carray(float64_at(table[6, 0]), (table[6, 1], table[6, 2])),
+        carray(float32_at(table[7, 0]), (table[7, 1],)),
+        carray(float32_at(table[8, 0]), (table[8, 1],)),
+        carray(int32_at(table[9, 0]), (table[9, 1],)),
+        carray(float32_at(table[10, 0]), (table[10, 1],)),
+        carray(int32_at(table[11, 0]), (table[11, 1],)),
+        reach,
+        frames,
+        costs,
+        tests,
+    )
+
+
+@kernel
+def search_arrays(
+    queries: Any,
+    currents: Any,
+    bias: float,
+    surround: int,
     raw: Any,
     coefficients: Any,
     allowed: Any,
@@ -60,12 +99,11 @@ def search_tree(
     mean: Any,
     axes: Any,
     ratios: Any,
-    reach: float,
-    box_chunks: int,
     boxes: Any,
     children: Any,
     tiles: Any,
     tile_frames: Any,
+    reach: float,
     frames: Any,
     costs: Any,
     tests: Any,
@@ -84,12 +122,11 @@ def search_tree(
         mean: float64 ``[D]``, the tree's origin.
         axes: float64 ``[D, P]``, raw minus mean to the tree's coordinates, P a multiple of 4.
         ratios: float32 ``[P]``, this search's weights over those that the tree was built with, a coordinate.
-        reach: greatest length of a frame's tree coordinates times their ratios.
-        box_chunks: dimensions of a box, over 4.
         boxes: float32, flat ``[nodes, B, 2, 8]``.
         children: int32, flat ``[nodes, 8]``: a node, ``-1 - leaf``, or :data:`NO_CHILD`.
         tiles: float32, flat ``[leaves, P, 16]``.
         tile_frames: int32, flat ``[leaves, 16]``, -1 where there is no frame.
+        reach: greatest length of a frame's tree coordinates times their ratios.
         frames: int64 ``[N]``, out: the best frame, the current one if none beats it, -1 if there is none at all.
         costs: float32 ``[2, N]``, out: of the best frame, of the current one.
         tests: int64 ``[2]``, nodes and leaves tested are added.
@@ -102,7 +139,8 @@ def search_tree(
         return wrong
     padded = ratios.shape[0]
     chunks = padded // CHUNK
-    node_size, leaf_size = box_chunks * CHUNK * 2 * LANES, padded * LEAF
+    node_size, leaf_size = boxes.shape[0] * LANES // max(children.shape[0], 1), padded * LEAF
+    box_chunks = node_size // (CHUNK * 2 * LANES)
     query, work = np.empty(padded, np.float32), np.empty(padded, np.float64)
     found = np.empty(LEAF, np.float32)
     stack, stack_bounds = np.empty(_STACK, np.int32), np.empty(_STACK, np.float32)
