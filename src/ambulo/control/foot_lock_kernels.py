@@ -35,6 +35,7 @@ STEP_HEIGHT, RELOCK_DISTANCE, HEIGHT_HALF_LIFE = 6, 7, 8
 TOE_FLOOR, ANKLE_FLOOR, TOE_CEILING = 0, 1, 2
 
 _NEAR_GROUND = 0.015
+_STRAIGHTEST = 0.99
 
 
 @kernel
@@ -242,7 +243,9 @@ def foot_lock(
             ball = vector3(global_positions, n, toe)
             sole = subtract(ball, ankle)
             foot_length = length(sole)
-            longest = length(subtract(knee, hip)) + length(subtract(ankle, knee))
+            # A leg that IK stretches keeps this bend: from quite straight, a knee would snap when it is let go.
+            longest = _STRAIGHTEST * (length(subtract(knee, hip)) + length(subtract(ankle, knee)))
+            longest = max(longest, length(subtract(ankle, hip)))
             locked_point = (float(values[n, f, POINT]), float(values[n, f, POINT + 1]), float(values[n, f, POINT + 2]))
             stretched = length(subtract(locked_point, hip)) > longest + foot_length - constants[STRETCH_MARGIN]
             target = track_toe(
