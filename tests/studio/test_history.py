@@ -9,7 +9,16 @@ from ambulo.studio.history import History, Moment
 
 
 def moment(tick: int) -> Moment:
-    return Moment(tick, state=f"state {tick}", body=b"", frame=tick, transitioned=False, sequence=0, microseconds=1.0)
+    return Moment(
+        tick,
+        state=f"state {tick}",
+        body=b"",
+        asked_points=0,
+        frame=tick,
+        transitioned=False,
+        sequence=0,
+        microseconds=1.0,
+    )
 
 
 def filled(capacity: int, count: int) -> History:

@@ -9,7 +9,7 @@ import pytest
 
 from ambulo.errors import AmbuloError, ControlError, QueryError, StudioError
 from ambulo.studio import messages as m
-from ambulo.studio.frames import HEADER
+from ambulo.studio.frames import HEADER, frame_size
 from ambulo.studio.session import Session
 
 
@@ -183,6 +183,8 @@ def test_another_controller_goes_on_from_the_same_place(session: Session) -> Non
     assert np.linalg.norm(position(session) - here) < 0.1
     advance(session, 150)
     assert np.linalg.norm(position(session) - here) > 1.5
+    words = HEADER.unpack_from(session.frame())
+    assert len(session.frame()) == frame_size(*words[5:8], words[15])
 
 
 def test_another_project_starts_a_new_epoch(session: Session) -> None:

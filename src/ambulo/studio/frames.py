@@ -12,7 +12,7 @@ word  type     meaning
 4     uint32   flags: 1 paused, 2 the playhead jumped in this step
 5     uint32   N, characters
 6     uint32   J, joints; joint 0 is the root
-7     uint32   K, trajectory points
+7     uint32   K, points of the asked trajectory
 8     int32    database frame shown by character 0
 9     uint32   sequence number of the last input that took part
 10    float32  rate: 1, or less in slow motion
@@ -20,12 +20,12 @@ word  type     meaning
 12    float32  seconds into the take that the frame shown comes from
 13    int32    index of the clip shown by character 0, in the order of ``hello``
 14    uint32   epoch: grows with every change of project; ``hello`` comes before its first frame
-15    uint32   0
+15    uint32   M, points of the matched trajectory
 ====  =======  ========================================================================================
 
 Blocks, all in world space, metres and m/s: joint positions ``[N, J, 3]``; joint rotations ``[N, J, 4]`` (x, y, z, w);
 contacts ``[N, 2]`` (left, right, 0 or 1); asked trajectory positions ``[N, K, 3]`` and directions ``[N, K, 3]``;
-matched trajectory positions ``[N, K, 3]`` and directions ``[N, K, 3]``; asked velocity ``[N, 3]``; velocity of the
+matched trajectory positions ``[N, M, 3]`` and directions ``[N, M, 3]``; asked velocity ``[N, 3]``; velocity of the
 root ``[N, 3]``; position of the simulation object ``[N, 3]``.
 """
 
@@ -45,9 +45,9 @@ PAUSED, TRANSITIONED = 1, 2
 assert HEADER.size == 64
 
 
-def frame_size(characters: int, joints: int, times: int) -> int:
-    """Bytes of a frame of N characters with J joints and K trajectory points."""
-    return HEADER.size + 4 * characters * (7 * joints + 2 + 12 * times + 9)
+def frame_size(characters: int, joints: int, asked_points: int, matched_points: int) -> int:
+    """Bytes of a frame of N characters with J joints and trajectories of K and M points."""
+    return HEADER.size + 4 * characters * (7 * joints + 2 + 6 * asked_points + 6 * matched_points + 9)
 
 
 def encode_body(
@@ -81,7 +81,8 @@ def encode_header(
     transitioned: bool,
     characters: int,
     joints: int,
-    times: int,
+    asked_points: int,
+    matched_points: int,
     frame: int,
     sequence: int,
     rate: float,
@@ -93,6 +94,6 @@ def encode_header(
     """The 64 bytes in front of the blocks."""
     flags = (PAUSED if paused else 0) | (TRANSITIONED if transitioned else 0)
     return HEADER.pack(
-        MAGIC, tick, oldest, newest, flags, characters, joints, times,
-        frame, sequence, rate, step_microseconds, clip_time, clip, epoch, 0,
+        MAGIC, tick, oldest, newest, flags, characters, joints, asked_points,
+        frame, sequence, rate, step_microseconds, clip_time, clip, epoch, matched_points,
     )  # fmt: skip

@@ -20,6 +20,7 @@ class Moment:
         tick: number of the step.
         state: the controller's state after it.
         body: the pose's float32 blocks, see :mod:`ambulo.studio.frames`.
+        asked_points: points of the asked trajectory in it; controllers look ahead differently far.
         frame: database frame shown.
         transitioned: the playhead jumped in this step.
         sequence: number of the last input that took part.
@@ -29,6 +30,7 @@ class Moment:
     tick: int
     state: State
     body: bytes
+    asked_points: int
     frame: int
     transitioned: bool
     sequence: int

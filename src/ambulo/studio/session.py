@@ -111,7 +111,8 @@ class Session:
             transitioned=now.transitioned,
             characters=1,
             joints=database.skeleton.joint_count,
-            times=len(self.project.trajectory_times),
+            asked_points=now.asked_points,
+            matched_points=len(self.project.trajectory_times),
             frame=now.frame,
             sequence=now.sequence,
             rate=self.rate,
@@ -216,7 +217,16 @@ class Session:
         body = frames.encode_body(pose, *matched, self._intent().velocity)
         self._tick = self._history.now.tick + 1 if len(self._history) else self._tick + 1
         self._history.append(
-            Moment(self._tick, state, body, frame, bool(pose.transitioned[0]), self.wish.sequence, microseconds)
+            Moment(
+                self._tick,
+                state,
+                body,
+                pose.trajectory_positions.shape[1],
+                frame,
+                bool(pose.transitioned[0]),
+                self.wish.sequence,
+                microseconds,
+            )
         )
 
     def _step(self, count: int) -> None:

@@ -27,7 +27,7 @@ export function makeBodyModel(skeleton: SkeletonData, pose: GlobalPose): BodyMod
   const bind = makeBindPose(skeleton, pose);
   const scale = bodyScale(skeleton, bind);
   const body = makeBody(skeleton, bind);
-  const surface = makeSurface(body, 0.0145 * scale);
+  const surface = makeSurface(body, 0.017 * scale);
   const skin = makeSkin(skeleton, body, surface, 0.026 * scale);
   const geometry = new BufferGeometry();
   geometry.setAttribute("position", new BufferAttribute(surface.positions, 3));

@@ -37,7 +37,10 @@ export function makeActions(send: (message: ClientMessage) => void, view: { rece
       const now = store.status.value?.rate ?? 1;
       let index = RATES.findIndex((rate) => Math.abs(rate - now) < 1e-6);
       if (index < 0) index = RATES.length - 1;
-      send({ type: "rate", rate: RATES[Math.min(Math.max(index + change, 0), RATES.length - 1)]! });
+      const rate = RATES[Math.min(Math.max(index + change, 0), RATES.length - 1)]!;
+      // Taken for granted at once: the next press may come before the server's answer.
+      if (store.status.value) store.status.value = { ...store.status.value, rate };
+      send({ type: "rate", rate });
     },
     rewind: (tick) => send({ type: "rewind", tick: Math.max(Math.round(tick), 0) }),
     restart: () => send({ type: "restart" }),

@@ -2,9 +2,10 @@
 
 import type { Connection } from "./connection";
 import * as store from "./store";
+import type { Wish } from "./steering";
 import type { World } from "./world";
 
-export function exposeDebug(world: World, connection: Connection, frameCount: () => number): void {
+export function exposeDebug(world: World, connection: Connection, frameCount: () => number, sentWish: () => Wish): void {
   const state = () => {
     const frame = world.latest;
     if (!frame) return null;
@@ -17,6 +18,8 @@ export function exposeDebug(world: World, connection: Connection, frameCount: ()
       // Where +Z of the root points.
       facing: [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)],
       velocity: Array.from(frame.velocity), asked: Array.from(frame.desiredVelocity),
+      // The direction that the character is asked to face, as the page sent it last.
+      faces: [sentWish().facing[0], 0, sentWish().facing[1]],
       cameraForward: world.stage.camera.forward().toArray(), cameraYaw: world.stage.camera.yaw,
       latency: connection.latency,
       clip: store.hello.value?.clips[frame.clip]?.name ?? null,

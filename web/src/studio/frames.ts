@@ -11,7 +11,8 @@ export interface PoseFrame {
   transitioned: boolean;
   characters: number;
   joints: number;
-  times: number;
+  askedPoints: number;
+  matchedPoints: number;
   databaseFrame: number;
   sequence: number;
   rate: number;
@@ -38,9 +39,9 @@ export function readFrame(buffer: ArrayBuffer): PoseFrame {
   const word = (i: number) => view.getUint32(4 * i, true);
   const real = (i: number) => view.getFloat32(4 * i, true);
   if (word(0) !== MAGIC) throw new Error("not a pose frame: wrong magic number");
-  const N = word(5), J = word(6), K = word(7);
-  const expected = 4 * (HEADER_WORDS + N * (7 * J + 2 + 12 * K + 9));
-  if (buffer.byteLength !== expected) throw new Error(`a pose frame of ${N} characters, ${J} joints and ${K} points has ${expected} bytes, not ${buffer.byteLength}`);
+  const N = word(5), J = word(6), K = word(7), M = word(15);
+  const expected = 4 * (HEADER_WORDS + N * (7 * J + 2 + 6 * K + 6 * M + 9));
+  if (buffer.byteLength !== expected) throw new Error(`a pose frame of ${N} characters, ${J} joints, ${K} and ${M} points has ${expected} bytes, not ${buffer.byteLength}`);
   let at = 4 * HEADER_WORDS;
   const block = (count: number) => {
     const values = new Float32Array(buffer, at, N * count);
@@ -49,10 +50,10 @@ export function readFrame(buffer: ArrayBuffer): PoseFrame {
   };
   return {
     tick: word(1), oldest: word(2), newest: word(3), paused: (word(4) & 1) !== 0, transitioned: (word(4) & 2) !== 0,
-    characters: N, joints: J, times: K, databaseFrame: view.getInt32(32, true), sequence: word(9), rate: real(10), stepMicroseconds: real(11),
+    characters: N, joints: J, askedPoints: K, matchedPoints: M, databaseFrame: view.getInt32(32, true), sequence: word(9), rate: real(10), stepMicroseconds: real(11),
     clipTime: real(12), clip: view.getInt32(52, true), epoch: word(14),
     positions: block(3 * J), rotations: block(4 * J), contacts: block(2),
-    desiredPositions: block(3 * K), desiredDirections: block(3 * K), matchedPositions: block(3 * K), matchedDirections: block(3 * K),
+    desiredPositions: block(3 * K), desiredDirections: block(3 * K), matchedPositions: block(3 * M), matchedDirections: block(3 * M),
     desiredVelocity: block(3), velocity: block(3), simulationPosition: block(3),
   };
 }

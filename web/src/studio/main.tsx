@@ -18,6 +18,7 @@ import { World } from "./world";
 const READOUT_INTERVAL = 80;
 const INPUT_INTERVAL = 250;
 
+const query = new URLSearchParams(location.search);
 const root = document.getElementById("app")!;
 root.replaceChildren();
 root.className = "ambulo studio";
@@ -120,17 +121,24 @@ function updateReadout(frame: PoseFrame, drawnHz: number): void {
   };
 }
 
+// ?pictures=10 draws at most ten pictures a second: for machines without a graphics card, whose keys would lag otherwise.
+const pictures = Number(query.get("pictures")) || Infinity;
 let last = performance.now();
+let drawnAt = 0;
 let readoutAt = 0;
 let drawnHz = 60;
 function tick(now: number): void {
   requestAnimationFrame(tick);
   const dt = Math.min(Math.max((now - last) / 1000, 0), 0.5);
-  if (dt > 0) drawnHz += 0.05 * (1 / dt - drawnHz);
   last = now;
   sendWish(now, dt);
   if (frameCount > seenCount) connection.send({ type: "seen", frames: (seenCount = frameCount) });
-  world.render(dt);
+  const since = Math.min((now - drawnAt) / 1000, 0.5);
+  if (since >= 1 / pictures) {
+    if (since > 0) drawnHz += 0.05 * (1 / since - drawnHz);
+    drawnAt = now;
+    world.render(since);
+  }
   if (world.latest && now - readoutAt > READOUT_INTERVAL) {
     readoutAt = now;
     updateReadout(world.latest, drawnHz);
@@ -138,4 +146,4 @@ function tick(now: number): void {
 }
 requestAnimationFrame(tick);
 
-if (new URLSearchParams(location.search).get("debug") === "1") exposeDebug(world, connection, () => frameCount);
+if (query.get("debug") === "1") exposeDebug(world, connection, () => frameCount, () => sentWish);

@@ -76,8 +76,8 @@ export class World {
     this.fresh = false;
     view.setContacts(frame.contacts[0]!, frame.contacts[1]!);
     view.setPose(frame.positions, frame.rotations);
-    view.setDesired(frame.desiredPositions, frame.desiredDirections, frame.times);
-    view.setMatched(frame.matchedPositions, frame.matchedDirections, frame.times);
+    view.setDesired(frame.desiredPositions, frame.desiredDirections, frame.askedPoints);
+    view.setMatched(frame.matchedPositions, frame.matchedDirections, frame.matchedPoints);
     view.setPath(...this.trail.path(frame.oldest, frame.tick));
   }
 }
