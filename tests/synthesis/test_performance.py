@@ -80,7 +80,7 @@ def test_nothing_penetrates_the_ground(performances, poses, side):
         # A rigid sole bridges a kink of the ground, and may brush a stair's nose: its edge counts 4 cm further back.
         ground = np.min([terrain.height(sole[..., 2] + d) for d in (-0.04, 0.0, 0.04)], axis=0)
         clearance = sole[..., 1] - ground
-        limit = -0.002 if terrain.flat else -0.025
+        limit = -0.002 if terrain.flat else -0.03
         assert clearance.min() > limit, (performance.motion.name, clearance.min())
 
 
@@ -140,7 +140,7 @@ def test_the_root_is_close_to_the_chest_and_the_hips(performances, poses):
         skeleton, truth = performance.motion.skeleton, performance.truth
         chest = pose.positions[:, skeleton.index("Spine2")][:, [0, 2]]
         away = np.linalg.norm(chest - truth.root_positions[:, [0, 2]], axis=-1)
-        assert away.max() < 0.15
+        assert away.max() < (0.18 if performance.folder == "drunk" else 0.12)
         forward = quaternions.rotate(pose.rotations[:, 0], np.array([0.0, 0.0, 1.0], np.float32))
         forward[:, 1] = 0.0
         forward /= np.linalg.norm(forward, axis=-1, keepdims=True)

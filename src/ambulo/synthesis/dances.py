@@ -114,19 +114,21 @@ def strafes(script: Script, seconds: float, low: float, high: float) -> None:
     """Eight directions of travel under a fixed or slowly turning facing; slower sideways and backward."""
     script.stand(0.5)
     facing = script.facing
+    octant = 2
     while script.seconds < seconds - 1.6:
-        octant = int(script.rng.integers(8))
+        # The hardest answer, straight back the way one came, comes up more often than by chance.
+        octant = (octant + 4) % 8 if script.rng.random() < 0.25 else int(script.rng.integers(8))
         if script.rng.random() < 0.10:
             script.go(float(script.rng.uniform(0.6, 1.1)), 0.0, facing=None)
             continue
         relative = octant * 0.25 * np.pi + float(script.rng.normal(0.0, 0.08))
-        slower = (1.0, 0.93, 0.84, 0.77, 0.72, 0.77, 0.84, 0.93)[octant]
+        slower = (1.0, 0.96, 0.90, 0.85, 0.82, 0.85, 0.90, 0.96)[octant]
         speed = slower * float(script.rng.uniform(low, high))
         if script.rng.random() < 0.25:
             facing = facing + _sign(script) * float(script.rng.choice([0.25, 0.5])) * np.pi
         spin = _sign(script) * float(script.rng.uniform(0.2, 0.9)) if script.rng.random() < 0.25 else 0.0
         script.go(
-            float(script.rng.uniform(0.9, 2.4)),
+            float(script.rng.uniform(0.75, 2.1)),
             speed,
             heading=facing + relative,
             facing=facing,
@@ -149,6 +151,23 @@ def sticks(script: Script, seconds: float, low: float, high: float, rest: float 
         turn = float(script.rng.normal(0.0, 0.5)) if script.rng.random() < 0.4 else 0.0
         script.go(float(script.rng.uniform(0.6, 1.9)), float(script.rng.uniform(low, high)), heading=heading, turn=turn)
     script.stand(1.4, tags=("stop",))
+
+
+def free_sticks(script: Script, seconds: float, low: float, high: float) -> None:
+    """A player with two sticks: travel and sight change direction at once and know nothing of each other."""
+    script.stand(0.5)
+    while script.seconds < seconds - 1.6:
+        if script.rng.random() < 0.12:
+            script.go(float(script.rng.uniform(0.5, 1.1)), 0.0, facing=None, tags=("stop",))
+            continue
+        heading = script.heading + float(script.rng.uniform(-np.pi, np.pi))
+        choice = script.rng.random()
+        facing: float | str | None = heading + float(script.rng.uniform(-np.pi, np.pi))
+        if choice < 0.4:
+            facing = "travel" if choice < 0.2 else None
+        speed = float(script.rng.uniform(low, high))
+        script.go(float(script.rng.uniform(0.7, 2.0)), speed, heading=heading, facing=facing)
+    script.go(1.4, 0.0, facing=None, tags=("stop",))
 
 
 def gear_changes(script: Script, seconds: float) -> None:

@@ -194,13 +194,14 @@ def _angles(steps: tuple[Step, ...], time: Array, terrain: Terrain) -> tuple[Arr
         pitch += [(rise, 0.0), (middle, 0.42 * step.lift_pitch), (step.lift, step.lift_pitch)]
         raised = max(-step.lift_pitch, 0.0)
         bend += [(rise, 0.0), (middle, 0.42 * raised), (step.lift, raised)]
-        yaw += [(rise, heading), (step.lift, heading + step.swivel)]
+        yaw += [(rise, heading), *((time, heading + angle) for time, angle in step.swivel if time > rise + 1e-3)]
+        heading = yaw[-1][1]
         slope.append((step.lift, ground))
         if i + 1 == len(steps):
             break
         following = steps[i + 1]
         swing = following.land - step.lift
-        back = min(0.0, 1.22 * step.lift_pitch - 0.25 * following.run)
+        back = min(0.0, 1.12 * step.lift_pitch - 0.25 * following.run)
         pitch += [
             (step.lift + 0.20 * swing, back if step.lift_pitch < 0.0 else step.lift_pitch),
             (step.lift + 0.62 * swing, 0.5 * min(following.land_pitch, 0.0) - 0.12 * following.run - 0.04),
@@ -317,8 +318,16 @@ def _around(step: Step, following: Step, others: tuple[Step, ...], way: Array) -
     if not 0.0 < along < 1.0:
         return np.zeros_like(way)
     left = float(offset[0] * d[1] - offset[1] * d[0]) / length
-    # Pass where there is already more room; the own side of the body breaks a tie.
+    forward = np.array([np.sin(following.yaw), np.cos(following.yaw)])
     own = -1.0 if step.foot == 0 else 1.0
-    side = np.sign(left) if abs(left) > 0.04 else own
-    push = max(0.0, 0.115 - abs(left))
+    across = float(forward[0] * d[1] - forward[1] * d[0]) / length
+    if abs(across) > 0.6:
+        # A sideways step: the trailing foot passes in front of the standing one, the leading foot behind it.
+        leading = float(d @ np.array([forward[1], -forward[0]])) * -own > 0.0
+        side = float(np.sign(across)) * (-1.0 if leading else 1.0)
+        push = np.clip(0.20 + side * left, 0.0, 0.24)
+        return np.asarray(side * push * np.sin(np.pi * soft_step(way)) ** 2)
+    # Pass where there is already more room; the own side of the body breaks a tie.
+    side = float(np.sign(left)) if abs(left) > 0.04 else own
+    push = max(0.0, (0.115 + 0.03 * following.run) - abs(left))
     return np.asarray(-side * push * np.sin(np.pi * soft_step(way)) ** 2)

@@ -73,7 +73,7 @@ def stance_fraction(speed: Any, run: Any) -> Any:
 def step_half_width(speed: Any, run: Any) -> Any:
     """Half of the distance between the feet's lines: 4 to 5 cm in walking (Winter 1991), narrower in running."""
     walk = 0.095 - 0.045 * ramp(speed, 0.0, 1.1)
-    return (1.0 - run) * walk + run * 0.025
+    return (1.0 - run) * walk + run * 0.040
 
 
 def landing_pitch(speed: Any, run: Any) -> Any:

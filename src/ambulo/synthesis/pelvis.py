@@ -142,7 +142,7 @@ def _lean(path: BodyPath, style: Style, crouch: Array, effort: Array, run: Array
     felt = smooth(path.in_facing(path.acceleration), 0.05, path.rate)
     forward = path.in_facing(path.velocity)[:, 1]
     left = 0.50 * np.arctan(felt[:, 0] / _GRAVITY)
-    ahead = 0.40 * np.arctan(felt[:, 1] / _GRAVITY) + (0.8 * forward + 2.0 * run) * _DEGREE
+    ahead = 0.40 * np.arctan(felt[:, 1] / _GRAVITY) + (1.1 * forward + 2.5 * run) * _DEGREE
     ahead = ahead + style.lean * _DEGREE + 16.0 * _DEGREE * crouch
     return np.stack([np.clip(left, -0.30, 0.30), np.clip(ahead, -0.25, 0.75)], axis=-1)
 

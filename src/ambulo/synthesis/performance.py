@@ -161,6 +161,7 @@ def _truth(path: BodyPath, feet: Feet, footsteps: Footsteps, terrain: Terrain) -
     for start, stop in _runs(~running):
         if stop - start < 0.4 * rate and start > 0 and stop < frames:
             running[start:stop] = True
+    running &= smooth(path.speed, 0.05, rate) > 1.5
     gait = np.where(running, "run", np.where(moving, "walk", "idle"))
     for flight in footsteps.flights:
         a, b = np.searchsorted(time, [flight.start - (0.6 if flight.standing else 0.2), flight.stop + 0.3])

@@ -53,22 +53,23 @@ def _neutral() -> list[Take]:
         return Take(name, "neutral", seconds, fill, tags=("locomotion",))
 
     return [
-        take("walk_curves", 55, lambda s, t: dances.curves(s, t, 0.4, 1.9)),
-        take("walk_sticks", 70, lambda s, t: dances.sticks(s, t, 0.8, 1.8)),
+        take("walk_curves", 50, lambda s, t: dances.curves(s, t, 0.4, 1.9)),
+        take("walk_sticks", 60, lambda s, t: dances.sticks(s, t, 0.8, 1.8)),
         take("walk_strafes", 75, lambda s, t: dances.strafes(s, t, 0.6, 1.7)),
-        take("run_curves", 50, lambda s, t: dances.curves(s, t, 2.2, 4.6)),
-        take("idle", 25, dances.idle),
-        take("walk_pivots", 60, lambda s, t: dances.pivots(s, t, _WALKS, _ANGLES)),
-        take("turns_in_place", 35, dances.turns_in_place),
-        take("walk_circles", 60, lambda s, t: dances.circles(s, t, _WALKS, (2.0, 1.3, 3.0))),
+        take("run_curves", 45, lambda s, t: dances.curves(s, t, 2.2, 4.6)),
+        take("idle", 20, dances.idle),
+        take("walk_pivots", 55, lambda s, t: dances.pivots(s, t, _WALKS, _ANGLES)),
+        take("turns_in_place", 30, dances.turns_in_place),
+        take("walk_circles", 55, lambda s, t: dances.circles(s, t, _WALKS, (2.0, 1.3, 3.0))),
         take("run_sticks", 55, lambda s, t: dances.sticks(s, t, 2.3, 4.2)),
         take("walk_starts_stops", 45, lambda s, t: dances.starts_stops(s, t, (1.3, 1.6, 0.8, 1.75))),
-        take("run_strafes", 45, lambda s, t: dances.strafes(s, t, 2.2, 3.6)),
-        take("gear_changes", 45, dances.gear_changes),
+        take("walk_free_sticks", 60, lambda s, t: dances.free_sticks(s, t, 0.7, 1.6)),
+        take("run_strafes", 35, lambda s, t: dances.strafes(s, t, 2.2, 3.6)),
+        take("gear_changes", 40, dances.gear_changes),
         take("run_pivots", 40, lambda s, t: dances.pivots(s, t, _RUNS, _ANGLES)),
         take("mixed_sticks", 55, lambda s, t: dances.sticks(s, t, 0.6, 3.6)),
         take("run_circles", 30, lambda s, t: dances.circles(s, t, (2.5, 3.2, 4.0), (3.0, 5.0))),
-        take("run_starts_stops", 30, lambda s, t: dances.starts_stops(s, t, (2.5, 3.5, 4.0, 5.0))),
+        take("run_starts_stops", 25, lambda s, t: dances.starts_stops(s, t, (2.5, 3.5, 4.0, 5.0))),
     ]
 
 
@@ -161,7 +162,7 @@ def _special() -> list[Take]:
     steep = hill(1.5, 3.5, 1.25, 1.2)
     steps = stairs(1.2, 6, 0.32, 0.16, 1.5)
     return [
-        Take("crouch", "crouch", 50, _crouch, tags=("locomotion",)),
+        Take("crouch", "crouch", 50, _crouch),
         Take("standing", "jump", 25, _jumps_standing),
         Take("running", "jump", 25, _jumps_running),
         Take("slope", "terrain", 35, _along((1.3, 1.1, 2.6), 11.2), terrain=slope, tags=("slope",)),
@@ -174,7 +175,7 @@ def round_of_takes() -> list[Take]:
     """One round of the programme, most useful first."""
     neutral, special = _neutral(), _special()
     styled = [_styled(style) for name, style in STYLES.items() if name != "neutral"]
-    return [*neutral[:10], *styled[:4], *special[:3], *neutral[10:], *styled[4:], *special[3:]]
+    return [*neutral[:11], *styled[:4], *special[:3], *neutral[11:], *styled[4:], *special[3:]]
 
 
 def takes(minutes: float) -> Iterator[tuple[int, Take]]:

@@ -14,7 +14,7 @@ class Script:
     """Builds a wish segment by segment.
 
     Headings are radians from +Z towards +X. The half-life with which the body answers varies from segment to segment
-    within 0.15 to 0.28 s, and is longer where the change of speed is large: a runner does not stop like a walker.
+    within 0.16 to 0.29 s, and is longer where the change of speed is large: a runner does not stop like a walker.
     """
 
     def __init__(self, rng: np.random.Generator, rate: float) -> None:
@@ -75,12 +75,12 @@ class Script:
             goal = self.facing if facing is None else self.facing + float(wrap(float(facing) - self.facing))
             facings = goal + spin * time
         change = float(np.hypot(*(velocity[0] - self._last_velocity)))
-        base = float(self.rng.uniform(0.15, 0.27)) if half_life is None else half_life
+        base = float(self.rng.uniform(0.16, 0.29)) if half_life is None else half_life
         start = self.seconds
         self._velocity.append(velocity)
         self._facing.append(facings)
         self._half_life.append(np.full(count, base * max(1.0, change / 3.0)))
-        self._turn_half_life.append(np.full(count, float(self.rng.uniform(0.15, 0.26))))
+        self._turn_half_life.append(np.full(count, float(self.rng.uniform(0.12, 0.22))))
         self._crouch.append(np.full(count, crouch))
         self.heading, self.facing = float(headings[-1]), float(facings[-1])
         self._last_velocity = velocity[-1]

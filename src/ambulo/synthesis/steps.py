@@ -25,7 +25,8 @@ class Step:
         speed: ground speed in this step, m/s.
         run: 0 walking, 1 running.
         rise: height of the lowest point of the foot in the swing that leads here, metres.
-        swivel: radians that the foot turns about its ball while its heel is up, before it lifts.
+        swivel: (time, radians) keys of a turn about the ball while the heel is up, before the foot lifts; the last is
+            at lift-off.
         leap: the swing that leads here is a jump.
     """
 
@@ -43,7 +44,7 @@ class Step:
     rise: float
     leap: bool = False
     roll_time: float = 0.2
-    swivel: float = 0.0
+    swivel: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True)
