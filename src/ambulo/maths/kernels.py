@@ -1,4 +1,4 @@
-"""How kernels are compiled, and the scalar building blocks that they share.
+"""The scalar building blocks that kernels share.
 
 A *kernel* is a function that Numba compiles. Kernels live in files named ``*_kernels.py`` (Numba can cache only what
 lives in a real file), are marked with :func:`kernel`, and are imported only where they are first used, since importing
@@ -8,31 +8,12 @@ Numba costs 0.4 s. The functions below work on scalars and tuples, so that a com
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
 
-import numba
+from ambulo.maths.compilation import kernel as kernel
+from ambulo.maths.compilation import strict_kernel as strict_kernel
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
-
-# Reassociation and fused multiply-adds are welcome; assuming that no NaN exists is not: NaN marks "none" in our arrays.
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
-
-
-def kernel(function: Function) -> Function:
-    """Compile a function at its first call and keep the machine code on disk for the next process."""
-    return cast(Function, numba.njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")(function))
-
-
-def strict_kernel(function: Function) -> Function:
-    """Like :func:`kernel`, but with every floating-point operation done as written, in that order.
-
-    For results that must come out the same, bit for bit, wherever the function is inlined.
-    """
-    # Said explicitly, since a function that says nothing inherits the options of whoever calls it first.
-    return cast(Function, numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")(function))
 
 
 @kernel
