@@ -17,8 +17,8 @@ from ambulo.control.pose import Pose
 from ambulo.control.settings import ControlSettings, SearchSettings
 from ambulo.database.database import Database
 from ambulo.errors import ControlError, QueryError
-from ambulo.maths import quaternions
 from ambulo.matching.index import SearchIndex
+from ambulo.maths import quaternions
 
 Wishes = list[tuple[np.ndarray, np.ndarray]]
 

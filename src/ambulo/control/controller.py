@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,7 +61,7 @@ class Controller(Protocol):
 def take(state: _T, characters: ArrayLike) -> _T:
     """The state of some characters of a crowd (copies): an index, a list of indices, or a slice's indices."""
     index = np.atleast_1d(np.asarray(characters, np.int64))
-    return _map(lambda arrays: np.ascontiguousarray(arrays[0][index]), [state])
+    return cast(_T, _map(lambda arrays: np.ascontiguousarray(arrays[0][index]), [state]))
 
 
 def join(states: Sequence[_T]) -> _T:
@@ -70,7 +70,7 @@ def join(states: Sequence[_T]) -> _T:
         raise ControlError("there is no state to join")
     if len({type(state) for state in states}) > 1:
         raise ControlError(f"states of different controllers: {sorted({type(s).__name__ for s in states})}")
-    return _map(lambda arrays: np.concatenate(arrays), list(states))
+    return cast(_T, _map(lambda arrays: np.concatenate(arrays), list(states)))
 
 
 def _map(function: Any, states: list[Any]) -> Any:

@@ -58,7 +58,8 @@ class FootLockState:
     @property
     def locked(self) -> NDArray[np.bool_]:
         """bool ``[N, 2]``, which toes are held."""
-        return self.flags[:, :, 0] != 0
+        locked: NDArray[np.bool_] = self.flags[:, :, 0] != 0
+        return locked
 
 
 @dataclass(frozen=True)
@@ -179,8 +180,9 @@ class FootLock:
         global_positions, global_rotations = pose.global_positions.copy(), pose.global_rotations.copy()
         self._kernels.foot_lock(
             geometry.legs, geometry.heights, geometry.knees, self._parents, self._constants, state.flags, state.values,
-            state.leg_rotations, state.fresh, pose.contacts, pose.transitioned, pose.animated_positions, dt, pose.positions, rotations, angular_velocities, global_positions,
-            global_rotations, flags, values, leg_rotations, contacts,
+            state.leg_rotations, state.fresh, pose.contacts, pose.transitioned, pose.animated_positions, dt,
+            pose.positions, rotations, angular_velocities, global_positions, global_rotations, flags, values,
+            leg_rotations, contacts,
         )  # fmt: skip
         shown = Pose(
             pose.root_position, pose.root_rotation, pose.positions, rotations, pose.velocities, angular_velocities,

@@ -130,7 +130,11 @@ def track_toe(
         locked, stepping, pending = flag[LOCKED] != 0, flag[STEPPING] != 0, flag[PENDING] != 0
     if pending and not transitioned:
         # The step before was a transition; only now is it known how fast the new animation moves.
-        offset_v = (0.0 if locked else last_v[0] - animated_v[0], last_v[1] - animated_v[1], 0.0 if locked else last_v[2] - animated_v[2])
+        offset_v = (
+            0.0 if locked else last_v[0] - animated_v[0],
+            last_v[1] - animated_v[1],
+            0.0 if locked else last_v[2] - animated_v[2],
+        )
     expected = (last_toe[0] + dt * last_v[0], last_toe[1] + dt * last_v[1], last_toe[2] + dt * last_v[2])
     gap = math.hypot(expected[0] - toe[0], expected[2] - toe[2])
     lift = max(last_toe[1], toe[1]) - ceiling

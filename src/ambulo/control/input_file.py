@@ -114,13 +114,18 @@ def load_inputs(path: str | Path) -> RecordedScript:
     except json.JSONDecodeError as error:
         raise FormatError(f"is no JSON: {error.msg}", path=file, line=error.lineno) from None
     if not isinstance(data, dict) or data.get("format", FORMAT) != FORMAT:
-        raise FormatError("is no recorded input", path=file, key="format", remedy=f'it starts with "format": "{FORMAT}"')
+        raise FormatError(
+            "is no recorded input", path=file, key="format", remedy=f'it starts with "format": "{FORMAT}"'
+        )
     if data.get("version", VERSION) != VERSION:
         raise FormatError(f"is of version {data['version']!r}; this is {VERSION}", path=file, key="version")
     steps = data.get("steps")
     if not isinstance(steps, list) or not steps:
         raise FormatError("has no steps", path=file, key="steps", remedy="give at least one step at time 0")
-    times, velocities, facings, tags = [], [], [], []
+    times: list[float] = []
+    velocities: list[Float] = []
+    facings: list[Float] = []
+    tags: list[Tags | tuple[Tags, ...]] = []
     count = 0
     for place, step in enumerate(steps):
         key = f"steps[{place}]"

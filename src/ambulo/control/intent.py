@@ -44,6 +44,10 @@ class Intent:
             facing = np.zeros_like(velocity)
         if facing.shape != velocity.shape:
             raise ControlError(f"an intent's facing must be {velocity.shape}, got {facing.shape}", key="facing")
+        for key in ("required_tags", "preferred_tags"):
+            tags: object = getattr(self, key)
+            if isinstance(tags, str):
+                raise ControlError(f"{key} is a tuple of names, not the text {tags!r}", key=key, remedy=f"({tags!r},)")
         object.__setattr__(self, "velocity", velocity)
         object.__setattr__(self, "facing", facing)
 
@@ -79,8 +83,6 @@ def _is_shared(tags: Tags | tuple[Tags, ...]) -> bool:
 
 
 def _by_character(tags: Tags | tuple[Tags, ...], count: int, key: str) -> list[Tags]:
-    if isinstance(tags, str):
-        raise ControlError(f"{key} must be a tuple of names, got the text {tags!r}", key=key, remedy=f"use ({tags!r},)")
     if _is_shared(tags):
         return [cast(Tags, tags)] * count
     if len(tags) != count:

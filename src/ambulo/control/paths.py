@@ -102,7 +102,7 @@ def square(side: float) -> Path:
 
 
 def star(radius: float) -> Path:
-    """The outline of a five-pointed star around a centre to the left; starts at the origin, an inner corner, outward."""
+    """The outline of a five-pointed star with its centre to the left; starts at the origin, an inner corner."""
     angle = np.linspace(0.0, 2.0 * np.pi, 10, endpoint=False)
     distance = np.where(np.arange(10) % 2 == 0, 0.5 * radius, radius)
     points = np.stack([-distance * np.cos(angle), distance * np.sin(angle)], axis=1)

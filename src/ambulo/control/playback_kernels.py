@@ -195,8 +195,10 @@ def advance_blended(
             weight, rate = u * u * (3.0 - 2.0 * u), 6.0 * u * (1.0 - u) / fade
             if run_stops[int(behind)] > 0:
                 behind_stop = play_on(behind, frame_step, run_stops)
-            l, a, t = root_way(frame_positions, frame_rotations, behind, behind_stop)
-            left, ahead, turn = l + weight * (left - l), a + weight * (ahead - a), t + weight * (turn - t)
+            old_left, old_ahead, old_turn = root_way(frame_positions, frame_rotations, behind, behind_stop)
+            left = old_left + weight * (left - old_left)
+            ahead = old_ahead + weight * (ahead - old_ahead)
+            turn = old_turn + weight * (turn - old_turn)
         new_playhead[n], new_fading[n], new_faded[n] = stop, behind_stop, since
         move_root(
             n,

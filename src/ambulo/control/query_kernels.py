@@ -37,10 +37,10 @@ def wish_of(n: int, velocity: Any, facing: Any, simulation: Any) -> tuple[float,
 @kernel
 def is_finite(n: int, velocity: Any, facing: Any) -> bool:
     """Whether all six numbers of a wish are finite."""
+    total = 0.0
     for c in range(3):
-        if not (math.isfinite(velocity[n, c]) and math.isfinite(facing[n, c])):
-            return False
-    return True
+        total += 0.0 * velocity[n, c] + 0.0 * facing[n, c]
+    return math.isfinite(total)
 
 
 @kernel
@@ -99,7 +99,7 @@ def fill_query(
         else:
             _, x, _ = spring_velocity(row[VELOCITY], row[ACCELERATION], goal_x, y, times[k])
             _, z, _ = spring_velocity(row[VELOCITY + 1], row[ACCELERATION + 1], goal_z, y, times[k])
-        if component == POSITION_X or component == DIRECTION_X or component == VELOCITY_X:
+        if component in (POSITION_X, DIRECTION_X, VELOCITY_X):
             query[n, dimension] = c * x - s * z
         else:
             query[n, dimension] = s * x + c * z
@@ -143,7 +143,7 @@ def plan(
     for m in range(members.shape[0]):
         n = members[m]
         if not is_finite(n, velocity, facing):
-            return -1 - n
+            return -1 - int(n)
         vx, vz, heading = wish_of(n, velocity, facing, simulation)
         predict(n, simulation, vx, vz, heading, constants, times, trajectory_positions, trajectory_directions)
         move(n, simulation, vx, vz, heading, constants, dt, new_simulation)

@@ -87,7 +87,15 @@ class SearchSettings:
     opt_in_tags: tuple[str, ...] = ("jump", "crouch", "terrain", "slope", "stairs")
 
     def __post_init__(self) -> None:
-        for name in ("interval", "velocity_change", "facing_change", "pose_emphasis", "bias", "surround", "minimum_run"):
+        for name in (
+            "interval",
+            "velocity_change",
+            "facing_change",
+            "pose_emphasis",
+            "bias",
+            "surround",
+            "minimum_run",
+        ):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
                 raise ControlError(f"search setting {name} must be zero or more, got {value}", key=name)
