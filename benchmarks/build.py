@@ -114,7 +114,16 @@ def main() -> None:
         rows.append(Row("size on disk", built, sum(report["megabytes"] for report in reports), "MB"))
 
         times = [build_all(projects, options)[0] for _ in range(5)]
-        rows.append(Row("build again, nothing changed", frames, statistics.median(times), "s"))
+        again_bar = None if args.quick or data is None else AGAIN_BAR
+        rows.append(
+            Row(
+                f"build again, nothing changed, {len(projects)} projects",
+                frames,
+                statistics.median(times),
+                "s",
+                bar=again_bar,
+            )
+        )
         largest = max(projects, key=lambda project: len(list((project / "takes").rglob("*.bvh"))))
         times = [build_all([largest], options)[0] for _ in range(5)]
         rows.append(

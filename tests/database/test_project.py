@@ -143,6 +143,7 @@ def test_a_project_is_never_overwritten(tmp_path: Path) -> None:
     project = Project(sources=(SourceSpec(path="takes"),))
     write_project(project, tmp_path)
     before = (tmp_path / "ambulo.toml").read_bytes()
+    assert "/database*" in (tmp_path / ".gitignore").read_text().splitlines()
     with pytest.raises(ProjectError, match="already"):
         write_project(project, tmp_path)
     assert (tmp_path / "ambulo.toml").read_bytes() == before

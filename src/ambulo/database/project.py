@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from ambulo.database.feature_spec import DEFAULT_FEATURES, FeatureSpec
+from ambulo.database.play_settings import PlaySettings
 from ambulo.database.tags import check_tag
 from ambulo.database.toml_check import check_keys, line_of, validation_error
 from ambulo.errors import FormatError, ProjectError, nearest_names
@@ -63,6 +64,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         sources: folders of takes.
         roles: humanoid role -> joint name, where detection needs help.
         prepare: constants of the preparation; its ``rate`` always equals the project's.
+        play: tags that are shown or hidden while nothing is asked for.
         folder: where the project file lies; not part of the file.
     """
 
@@ -74,6 +76,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     sources: tuple[SourceSpec, ...] = ()
     roles: dict[str, str] = {}
     prepare: PrepareSettings = PrepareSettings()
+    play: PlaySettings = PlaySettings()
     folder: Path = Path()
 
     @property
@@ -163,6 +166,9 @@ def _check_values(project: Project, text: str, file: Path) -> None:
     for role in project.roles:
         if role not in ROLES:
             raise fail(f"{role!r} is not a role", "roles", role, remedy=nearest_names(role, ROLES))
+    for key in ("default_tags", "opt_in_tags"):
+        for tag in getattr(project.play, key):
+            check_tag(tag, path=file, line=line_of(text, ("play", key)))
     for number, source in enumerate(project.sources):
         for tag in source.tags:
             check_tag(tag, path=file, line=line_of(text, ("sources", number, "tags")))

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ambulo.database.project import PROJECT_FILE, Project, SourceSpec
+from ambulo.database.project import DATABASE_FOLDER, PROJECT_FILE, Project, SourceSpec
 from ambulo.errors import ProjectError
 
 _PREPARE_HELP = {
@@ -36,7 +36,7 @@ def write_project(
     source_guesses: Mapping[int, Mapping[str, str | float]] | None = None,
     detected_roles: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write ``ambulo.toml`` into a folder that has none.
+    """Write ``ambulo.toml`` into a folder that has none, and a ``.gitignore`` for what is built there.
 
     Args:
         project: the content.
@@ -56,6 +56,9 @@ def write_project(
             file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
+        ignored = folder / ".gitignore"
+        if not ignored.exists():
+            ignored.write_bytes(f"# built by ambulo from the takes\n/{DATABASE_FOLDER}*\n".encode())
     except FileExistsError:
         raise ProjectError(
             "there is a project already" if path.exists() else "is a file, not a folder",
@@ -100,6 +103,10 @@ def project_text(
         "[roles]",
         *(f"{role} = {_value(joint)}" for role, joint in project.roles.items()),
         *(f"# {role} = {_value(joint)}" for role, joint in detected_roles.items() if role not in project.roles),
+        "",
+        "[play]",
+        f"default_tags = {_value(project.play.default_tags)}  # shown while nothing else is asked for",
+        f"opt_in_tags = {_value(project.play.opt_in_tags)}  # shown only when asked for",
         "",
         "[prepare]",
     ]

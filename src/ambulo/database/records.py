@@ -140,9 +140,10 @@ class BuildState(msgspec.Struct, frozen=True):
 
 
 def project_content(project: Project) -> dict[str, Any]:
-    """The project file's content as JSON values, without where it lies."""
+    """What of the project file goes into the database, as JSON values: all but where it lies and how it is played."""
     content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(project, enc_hook=str))
-    del content["folder"]
+    for key in ("folder", "play", "controllers"):
+        del content[key]
     return content
 
 

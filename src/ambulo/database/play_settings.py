@@ -1,0 +1,19 @@
+"""What a project's character shows while nobody asks for anything in particular: the ``[play]`` table."""
+
+from __future__ import annotations
+
+import msgspec
+
+OPT_IN_TAGS = ("jump", "crouch", "slope", "stairs", "steps", "slope_up", "slope_down")
+
+
+class PlaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Tags that hold for whoever plays the project. Changing them rebuilds nothing.
+
+    Attributes:
+        default_tags: required while an intent requires no tags.
+        opt_in_tags: frames with such a tag are shown only while an intent asks for it. ``junk`` is never shown.
+    """
+
+    default_tags: tuple[str, ...] = ()
+    opt_in_tags: tuple[str, ...] = OPT_IN_TAGS
