@@ -21,6 +21,7 @@ from harness import Row
 harness.one_thread()
 
 from ambulo.control.create import create_controller  # noqa: E402
+from ambulo.control.project_settings import project_settings  # noqa: E402
 from ambulo.database.database import Database  # noqa: E402
 from ambulo.errors import AmbuloError  # noqa: E402
 from ambulo.evaluation.gate import Bar, load_bars  # noqa: E402
@@ -54,7 +55,7 @@ def trials_rows(folder: Path, what: str, controller_name: str, trials: tuple[Tri
     """A row for each measure of each trial, one for its raw value, and the bar where there is one."""
     database = Database.open(folder)
     _, index = load_index(database)
-    controller = create_controller(controller_name, database, index)
+    controller = create_controller(controller_name, database, index, project_settings(folder))
     rows: list[Row] = []
 
     def collect(trial: Trial, measures: dict[str, Measure]) -> None:

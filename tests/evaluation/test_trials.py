@@ -8,6 +8,7 @@ import pytest
 
 from ambulo.cli import new
 from ambulo.control.create import create_controller
+from ambulo.control.project_settings import project_settings
 from ambulo.database.database import Database
 from ambulo.evaluation.gate import check, load_bars
 from ambulo.evaluation.trials import TRIALS, run_trials
@@ -26,7 +27,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_motion_matching_stays_inside_its_bars(embedded: Path) -> None:
     database = Database.open(embedded)
     _, index = load_index(database)
-    controller = create_controller("motion_matching", database, index)
+    controller = create_controller("motion_matching", database, index, project_settings(embedded))
     results = run_trials(controller, database, trials=TRIALS, index=index)
     assert set(results) == {trial.script for trial in TRIALS}
     failures = check(results, load_bars())

@@ -44,6 +44,7 @@ class NewProject(msgspec.Struct, frozen=True):
 def run(arguments: Arguments) -> NewProject:
     """Look at the takes (or write the embedded ones), then write the project file."""
     from ambulo.database.discover import discover, source_notes, source_of
+    from ambulo.database.play_settings import PlaySettings
     from ambulo.database.project import PROJECT_FILE, Project
     from ambulo.database.project_text import write_project
     from ambulo.errors import ProjectError
@@ -66,7 +67,9 @@ def run(arguments: Arguments) -> NewProject:
             source, licence="Apache-2.0", attribution="ambulo's motion synthesizer", tags_from=()
         )
     name = arguments.name or folder.resolve().name or "character"
-    project = Project(name=name, sources=(source,))
+    # The embedded takes have many styles; unasked, a character walks in the plain one.
+    play = PlaySettings(default_tags=("neutral",)) if embedded else PlaySettings()
+    project = Project(name=name, sources=(source,), play=play)
     path = write_project(
         project,
         folder,

@@ -79,6 +79,7 @@ class Simulated(msgspec.Struct, frozen=True):
 def run(arguments: Arguments) -> Simulated:
     """Simulate, measure, write."""
     from ambulo.control.create import create_controller
+    from ambulo.control.project_settings import project_settings
     from ambulo.control.simulation import simulate
     from ambulo.database.database import Database
     from ambulo.errors import AmbuloError
@@ -91,7 +92,7 @@ def run(arguments: Arguments) -> Simulated:
     script = make_script(arguments)
     database = Database.open(arguments.project)
     _, index = load_index(database)
-    controller = create_controller(arguments.controller, database, index)
+    controller = create_controller(arguments.controller, database, index, project_settings(arguments.project))
     recording = simulate(
         controller,
         script,

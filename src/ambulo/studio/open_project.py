@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from ambulo.control.controller import Controller
 from ambulo.control.create import CONTROLLERS, create_controller
+from ambulo.control.project_settings import project_settings
+from ambulo.control.settings import ControlSettings
 from ambulo.database.database import Database
 from ambulo.matching.index import SearchIndex
 from ambulo.matching.schema import KINDS
@@ -30,11 +32,13 @@ class OpenProject:
         name: shown to the user; unique among the projects of one server.
         database: what is played.
         index: exact search over its features.
+        settings: of its controllers.
     """
 
     name: str
     database: Database
     index: SearchIndex
+    settings: ControlSettings = field(default_factory=ControlSettings)
     _controllers: dict[str, Controller] = field(default_factory=dict)
 
     def controller(self, name: str) -> Controller:
@@ -44,7 +48,7 @@ class OpenProject:
             ControlError: there is no controller of that name.
         """
         if name not in self._controllers:
-            self._controllers[name] = create_controller(name, self.database, self.index)
+            self._controllers[name] = create_controller(name, self.database, self.index, self.settings)
         return self._controllers[name]
 
     @property
@@ -124,11 +128,13 @@ def open_project(path: Path, name: str | None = None) -> OpenProject:
 
     Raises:
         DatabaseError: it was not built, or is damaged; the message says what to do.
+        ProjectError: its project file cannot be used.
     """
     from ambulo.matching.build import load_index
 
     database = Database.open(path)
-    return OpenProject(name or database.name or path.resolve().name, database, load_index(database)[1])
+    index = load_index(database)[1]
+    return OpenProject(name or database.name or path.resolve().name, database, index, project_settings(path))
 
 
 ProjectOpener = Callable[[str], OpenProject]

@@ -1,0 +1,55 @@
+"""The project file says which tags are shown while nothing is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ambulo.control.project_settings import project_settings
+from ambulo.control.settings import ControlSettings, SearchSettings
+from ambulo.database.play_settings import PlaySettings
+from ambulo.database.project import Project, SourceSpec, load_project
+from ambulo.database.project_text import write_project
+from ambulo.database.records import project_content
+from ambulo.errors import ProjectError
+
+PLAY = PlaySettings(default_tags=("neutral",), opt_in_tags=("jump", "sit"))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    write_project(Project(name="x", sources=(SourceSpec(path="takes"),), play=PLAY), tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("place", ["", "ambulo.toml", "database"])
+def test_tags_come_from_the_project_file(project: Path, place: str) -> None:
+    (project / "database").mkdir()
+    search = project_settings(project / place).search
+    assert search.default_tags == ("neutral",)
+    assert search.opt_in_tags == ("jump", "sit")
+
+
+def test_other_settings_stay(project: Path) -> None:
+    base = ControlSettings(search=SearchSettings(interval=0.25))
+    assert project_settings(project, base).search.interval == 0.25
+
+
+def test_without_a_project_nothing_changes(tmp_path: Path) -> None:
+    base = ControlSettings()
+    assert project_settings(tmp_path / "nowhere" / "database", base) is base
+
+
+def test_a_tag_that_cannot_be_one_is_refused_with_its_line(project: Path) -> None:
+    file = project / "ambulo.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace('"neutral"', '"!"'), encoding="utf-8")
+    with pytest.raises(ProjectError, match=r"ambulo.toml:\d+: '!' cannot be a tag"):
+        project_settings(project)
+
+
+def test_play_settings_are_no_part_of_the_database(project: Path) -> None:
+    loaded = load_project(project)
+    other = msgspec.structs.replace(loaded, play=PlaySettings(), controllers=("blocks",))
+    assert project_content(loaded) == project_content(other)
