@@ -156,8 +156,8 @@ class PathScript:
     name: str
     path: paths.Path
     speed: float = WALK_SPEED
-    lookahead: float = 0.45
-    slowdown: float = 0.5
+    lookahead: float = 0.8
+    slowdown: float = 0.8
     tags: Tags = ()
 
     def desired_path(self, count: int = 400) -> Float:
@@ -183,12 +183,12 @@ def circle(radius: float = 2.0, speed: float = WALK_SPEED, tags: Tags = ()) -> P
 
 def square(side: float = 4.0, speed: float = WALK_SPEED, tags: Tags = ()) -> PathScript:
     """A square to the left that starts at the origin along +Z, in the middle of a side."""
-    return PathScript("square", paths.square(side), speed, lookahead=0.3, tags=tags)
+    return PathScript("square", paths.square(side), speed, tags=tags)
 
 
 def star(radius: float = 4.0, speed: float = WALK_SPEED, tags: Tags = ()) -> PathScript:
     """The outline of a five-pointed star."""
-    return PathScript("star", paths.star(radius), speed, lookahead=0.3, tags=tags)
+    return PathScript("star", paths.star(radius), speed, tags=tags)
 
 
 def wave(amplitude: float = 1.5, length: float = 6.0, speed: float = WALK_SPEED, tags: Tags = ()) -> PathScript:
