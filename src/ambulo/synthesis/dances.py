@@ -118,8 +118,8 @@ def strafes(script: Script, seconds: float, low: float, high: float) -> None:
     while script.seconds < seconds - 1.6:
         # The hardest answer, straight back the way one came, comes up more often than by chance.
         octant = (octant + 4) % 8 if script.rng.random() < 0.25 else int(script.rng.integers(8))
-        if script.rng.random() < 0.10:
-            script.go(float(script.rng.uniform(0.6, 1.1)), 0.0, facing=None)
+        if script.rng.random() < 0.20:
+            script.go(float(script.rng.uniform(0.7, 1.3)), 0.0, facing=None, tags=("stop",))
             continue
         relative = octant * 0.25 * np.pi + float(script.rng.normal(0.0, 0.08))
         slower = (1.0, 0.96, 0.90, 0.85, 0.82, 0.85, 0.90, 0.96)[octant]
@@ -157,8 +157,8 @@ def free_sticks(script: Script, seconds: float, low: float, high: float) -> None
     """A player with two sticks: travel and sight change direction at once and know nothing of each other."""
     script.stand(0.5)
     while script.seconds < seconds - 1.6:
-        if script.rng.random() < 0.12:
-            script.go(float(script.rng.uniform(0.5, 1.1)), 0.0, facing=None, tags=("stop",))
+        if script.rng.random() < 0.22:
+            script.go(float(script.rng.uniform(0.6, 1.3)), 0.0, facing=None, tags=("stop",))
             continue
         heading = script.heading + float(script.rng.uniform(-np.pi, np.pi))
         choice = script.rng.random()
