@@ -39,6 +39,7 @@ def run(arguments: Arguments) -> None:
     from ambulo.studio.launch import make_session
 
     server.static_folder()
+    print("getting ready (the first time, the controller is compiled: up to a minute)", file=sys.stderr, flush=True)
     session = make_session(arguments.projects, controller=arguments.controller)
     listener = server.bind(arguments.port)
     host, port = listener.getsockname()[:2]

@@ -9,7 +9,7 @@ export interface Surface {
   indices: Uint32Array;
 }
 
-const BLOCK = 6;
+const BLOCK = 4;
 
 /** Triangulates the body with cells of `cell` metres. Blocks of cells that the surface cannot reach are skipped. */
 export function makeSurface(body: Body, cell: number): Surface {
@@ -29,24 +29,28 @@ export function makeSurface(body: Body, cell: number): Surface {
   const field = new Float32Array(nx * ny * nz).fill(1);
   const at = (x: number, y: number, z: number) => x + nx * (y + ny * z);
 
-  // Coarse pass: a block whose centre is farther from the surface than its own half diagonal holds none of it.
-  const reach = cell * BLOCK * 0.87 * 1.35 + body.softness;
-  const blocks: [number, number, number][] = [];
+  // Coarse pass. Distances change by at most a metre a metre, so a block whose centre is farther from the surface than its
+  // own half diagonal holds none of it, and shapes much farther from the centre than the nearest one play no part in it.
+  const half = (BLOCK / 2) * cell;
+  const reach = half * Math.sqrt(3) * 1.01;
+  const blocks: { x: number; y: number; z: number; local: Body }[] = [];
   const known = new Uint8Array(nx * ny * nz);
+  const distances = new Float32Array(body.shapes.length);
   for (let bz = 0; bz + 1 < nz; bz += BLOCK)
     for (let by = 0; by + 1 < ny; by += BLOCK)
       for (let bx = 0; bx + 1 < nx; bx += BLOCK) {
-        const half = BLOCK / 2;
-        const d = bodyDistance(body, origin[0]! + (bx + half) * cell, origin[1]! + (by + half) * cell, origin[2]! + (bz + half) * cell);
+        const d = bodyDistance(body, origin[0]! + bx * cell + half, origin[1]! + by * cell + half, origin[2]! + bz * cell + half, distances);
         if (Math.abs(d) > reach) continue;
-        blocks.push([bx, by, bz]);
+        const limit = Math.min(...distances) + 2 * reach + 2.2 * body.softness;
+        const local = { ...body, shapes: body.shapes.filter((_, i) => distances[i]! <= limit) };
+        blocks.push({ x: bx, y: by, z: bz, local });
         for (let z = bz; z <= bz + BLOCK; z++)
           for (let y = by; y <= by + BLOCK; y++)
             for (let x = bx; x <= bx + BLOCK; x++) {
               const i = at(x, y, z);
               if (known[i]) continue;
               known[i] = 1;
-              field[i] = bodyDistance(body, origin[0]! + x * cell, origin[1]! + y * cell, origin[2]! + z * cell);
+              field[i] = bodyDistance(local, origin[0]! + x * cell, origin[1]! + y * cell, origin[2]! + z * cell);
             }
       }
 
@@ -56,10 +60,11 @@ export function makeSurface(body: Body, cell: number): Surface {
   const corner = [0, 1, nx, nx + 1, nx * ny, nx * ny + 1, nx * ny + nx, nx * ny + nx + 1];
   const edges = [0, 1, 2, 3, 4, 5, 6, 7, 0, 2, 1, 3, 4, 6, 5, 7, 0, 4, 1, 5, 2, 6, 3, 7];
   const cells: number[] = [];
-  for (const [bx, by, bz] of blocks)
-    for (let z = bz; z < bz + BLOCK; z++)
-      for (let y = by; y < by + BLOCK; y++)
-        for (let x = bx; x < bx + BLOCK; x++) {
+  const locals: Body[] = [];
+  for (const block of blocks)
+    for (let z = block.z; z < block.z + BLOCK; z++)
+      for (let y = block.y; y < block.y + BLOCK; y++)
+        for (let x = block.x; x < block.x + BLOCK; x++) {
           const i = at(x, y, z);
           let inside = 0;
           for (const c of corner) if (field[i + c]! < 0) inside++;
@@ -80,6 +85,7 @@ export function makeSurface(body: Body, cell: number): Surface {
             origin[0]! + (x + sx / crossings) * cell, origin[1]! + (y + sy / crossings) * cell, origin[2]! + (z + sz / crossings) * cell,
           );
           cells.push(x, y, z);
+          locals.push(block.local);
         }
 
   // One quad a crossed grid edge, turned so that its front looks outwards.
@@ -98,16 +104,17 @@ export function makeSurface(body: Body, cell: number): Surface {
     }
   }
   const positions = new Float32Array(vertices);
-  settle(body, positions, cell);
+  settle(locals, positions, cell);
   const triangles = new Uint32Array(indices);
   const smooth = relax(positions, triangles, 2);
   return { positions: smooth, normals: normalsOf(smooth, triangles), indices: triangles };
 }
 
-/** Draws vertices onto the surface with two Newton steps. */
-function settle(body: Body, positions: Float32Array, cell: number): void {
+/** Draws vertices onto the surface with two Newton steps; `locals` are the shapes near each vertex. */
+function settle(locals: Body[], positions: Float32Array, cell: number): void {
   const h = cell * 0.15;
   for (let v = 0; v < positions.length; v += 3) {
+    const body = locals[v / 3]!;
     let x = positions[v]!, y = positions[v + 1]!, z = positions[v + 2]!;
     for (let pass = 0; pass < 2; pass++) {
       const d = bodyDistance(body, x, y, z);

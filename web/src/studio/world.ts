@@ -44,6 +44,7 @@ export class World {
 
   addFrame(frame: PoseFrame): void {
     if (!this.view || frame.joints !== this.joints) return;
+    if (!this.latest) performance.mark("ambulo-first-pose");
     this.trail.add(frame);
     this.previous = this.latest;
     this.latest = frame;
