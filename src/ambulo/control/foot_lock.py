@@ -2,10 +2,10 @@
 
 A toe that the animation puts on the ground is held at the point where it came to rest, by two-bone IK of the leg; when
 the animation lifts it, or has gone too far from it, the difference becomes an offset that fades by a spring. What is
-held is the toe's place on the ground; its height follows the animation within the heights that toes in contact have in
-the data, and never goes below their lowest. When the leg gets too short the heel lifts about the toe, and the reach
-yields before the knee is straight, so that it never snaps. A lock that must break while the animation still stands
-(the body was moved away) makes a small step: one foot at a time, with the toe lifted on its way.
+held is the toe's place on the ground; its height follows the animation and never goes below the lowest that toes in
+contact have in the data. When the leg gets too short the heel lifts about the toe, then the pelvis is let down a
+little, and the reach yields before the knee is straight, so that it never snaps. A lock that must break while the
+animation still stands (the body was moved away) makes a small step: one foot at a time, with the toe lifted on its way.
 
 The lock's state machine, unlock distance and half-life follow the published controller (peers.md C4); heights and
 lengths are taken from the skeleton and its data, not from constants.
@@ -24,6 +24,7 @@ from ambulo.control.controller import Controller
 from ambulo.control.intent import Intent
 from ambulo.control.pose import Pose
 from ambulo.control.settings import FootLockSettings
+from ambulo.control.stepping import PoseArrays, replace_arrays
 from ambulo.errors import ControlError
 from ambulo.maths import quaternions
 from ambulo.motion import kinematics
@@ -46,6 +47,7 @@ class FootLockState:
             the step after a transition.
         values: float64 ``[N, 2, 18]``, left and right, three numbers each: lock point, offset and its velocity, toe
             shown and its velocity, toe of the animation (m, m/s, world).
+        drops: float64 ``[N, 2]``, how far the pelvis is let down (m) and how fast (m/s).
         leg_rotations: float32 ``[N, 2, 4, 4]``, local rotations shown of upper leg, lower leg, foot and toe.
     """
 
@@ -53,6 +55,7 @@ class FootLockState:
     fresh: NDArray[np.bool_]
     flags: NDArray[np.uint8]
     values: NDArray[np.float64]
+    drops: NDArray[np.float64]
     leg_rotations: NDArray[np.float32]
 
     @property
@@ -68,11 +71,13 @@ class FootGeometry:
 
     Attributes:
         legs: int32 ``[2, 5]``, see :func:`leg_joints`.
+        pelvis: the joint below the root that carries the legs.
         heights: float64 ``[2, 3]``, metres above the ground: lowest toe, lowest ankle, highest toe in contact.
         knees: float64 ``[2, 3]``, unit: the direction into which a knee bends, in the frame of its upper leg.
     """
 
     legs: NDArray[np.int32]
+    pelvis: int
     heights: NDArray[np.float64]
     knees: NDArray[np.float64]
 
@@ -115,7 +120,10 @@ def foot_geometry(database: Database) -> FootGeometry:
         size = float(np.linalg.norm(local))
         forward = quaternions.inverse_rotate(pose.rotations[:, upper], [0.0, 0.0, 1.0])[0]
         knees[side] = local / size if size > 1e-6 else forward
-    return FootGeometry(legs, heights, knees)
+    pelvis = int(legs[0, 4])
+    while database.skeleton.parents[pelvis] > 0:
+        pelvis = int(database.skeleton.parents[pelvis])
+    return FootGeometry(legs, pelvis, heights, knees)
 
 
 def leg_joints(skeleton: Skeleton) -> NDArray[np.int32]:
@@ -166,6 +174,7 @@ class FootLock:
             np.ones(count, np.bool_),
             np.zeros((count, 2, 4), np.uint8),
             np.zeros((count, 2, 18)),
+            np.zeros((count, 2)),
             np.zeros((count, 2, 4, 4), np.float32),
         )
 
@@ -173,23 +182,24 @@ class FootLock:
         """See :meth:`Controller.step`."""
         inner, pose = self.inner.step(state.inner, intent, dt)
         count, geometry = len(pose.positions), self.geometry
-        flags, values = np.empty_like(state.flags), np.empty_like(state.values)
+        flags, values, drops = np.empty_like(state.flags), np.empty_like(state.values), np.empty_like(state.drops)
         leg_rotations, contacts = np.empty_like(state.leg_rotations), np.empty((count, 2), np.uint8)
         # The wrapped controller may keep its arrays in its state: change copies.
-        rotations, angular_velocities = pose.rotations.copy(), pose.angular_velocities.copy()
-        global_positions, global_rotations = pose.global_positions.copy(), pose.global_rotations.copy()
+        arrays = PoseArrays(
+            pose.positions.copy(),
+            pose.rotations.copy(),
+            pose.velocities.copy(),
+            pose.angular_velocities.copy(),
+            pose.global_positions.copy(),
+            pose.global_rotations.copy(),
+        )
         self._kernels.foot_lock(
-            geometry.legs, geometry.heights, geometry.knees, self._parents, self._constants, state.flags, state.values,
-            state.leg_rotations, state.fresh, pose.contacts, pose.transitioned, pose.animated_positions, dt,
-            pose.positions, rotations, angular_velocities, global_positions, global_rotations, flags, values,
-            leg_rotations, contacts,
+            geometry.legs, geometry.pelvis, geometry.heights, geometry.knees, self._parents, self._constants,
+            state.flags, state.values, state.drops, state.leg_rotations, state.fresh, pose.contacts,
+            pose.transitioned, pose.animated_positions, dt, *arrays, flags, values, drops, leg_rotations, contacts,
         )  # fmt: skip
-        shown = Pose(
-            pose.root_position, pose.root_rotation, pose.positions, rotations, pose.velocities, angular_velocities,
-            global_positions, global_rotations, contacts, pose.transitioned, pose.frames, pose.trajectory_positions,
-            pose.trajectory_directions, pose.simulation_position, pose.simulation_rotation, pose.animated_positions,
-        )  # fmt: skip
-        return FootLockState(inner, np.zeros(count, np.bool_), flags, values, leg_rotations), shown
+        after = FootLockState(inner, np.zeros(count, np.bool_), flags, values, drops, leg_rotations)
+        return after, replace_arrays(pose, arrays, contacts)
 
     def explain(self, state: FootLockState, character: int = 0) -> Any:
         """The wrapped controller's explanation."""

@@ -29,7 +29,7 @@ POINT, OFFSET, OFFSET_VELOCITY, TOE, TOE_VELOCITY, ANIMATED = 0, 3, 6, 9, 12, 15
 
 # Places in FootLock's constants.
 RELEASE_HALF_LIFE, LOCK_HALF_LIFE, UNLOCK_DISTANCE, STRETCH_MARGIN, LOCK_SPEED, LOCK_HEIGHT = range(6)
-STEP_HEIGHT, RELOCK_DISTANCE, HEIGHT_HALF_LIFE = 6, 7, 8
+STEP_HEIGHT, RELOCK_DISTANCE, HEIGHT_HALF_LIFE, PELVIS_DROP, DROP_HALF_LIFE = 6, 7, 8, 9, 10
 
 # Columns of the heights of a foot: lowest toe and ankle, highest toe in contact.
 TOE_FLOOR, ANKLE_FLOOR, TOE_CEILING = 0, 1, 2
@@ -206,14 +206,112 @@ def write_quaternion(array: Any, n: int, j: int, q: Quaternion) -> None:
 
 
 @kernel
+def leg_at(n: int, f: int, legs: Any, global_positions: Any) -> tuple[Vector, Vector, Vector, Vector, float]:
+    """Hip, knee and ankle of a leg, the way from ankle to toe, and how far the leg may reach."""
+    hip = vector3(global_positions, n, legs[f, 0])
+    knee = vector3(global_positions, n, legs[f, 1])
+    ankle = vector3(global_positions, n, legs[f, 2])
+    sole = subtract(vector3(global_positions, n, legs[f, 3]), ankle)
+    # A leg that IK stretches keeps this bend: from quite straight, a knee would snap when it is let go.
+    longest = _STRAIGHTEST * (length(subtract(knee, hip)) + length(subtract(ankle, knee)))
+    return hip, knee, ankle, sole, max(longest, length(subtract(ankle, hip)))
+
+
+@kernel
+def needed_drop(hip: Vector, target: Vector, reach: float) -> float:
+    """How far the hip must come down to be within ``reach`` of a target below it."""
+    across = math.hypot(hip[0] - target[0], hip[2] - target[2])
+    if across >= reach:
+        return math.inf
+    return max(hip[1] - target[1] - math.sqrt(reach * reach - across * across), 0.0)
+
+
+@kernel
+def solve_leg(
+    n: int,
+    f: int,
+    target: Vector,
+    drop: float,
+    ground: float,
+    legs: Any,
+    heights: Any,
+    knees: Any,
+    margin: float,
+    rotations: Any,
+    global_positions: Any,
+    global_rotations: Any,
+) -> None:
+    """Bring a toe to its target by the rotations of hip, knee and ankle; the toes keep their own direction."""
+    upper, lower, foot, toe, above = legs[f, 0], legs[f, 1], legs[f, 2], legs[f, 3], legs[f, 4]
+    hip, knee, ankle, sole, longest = leg_at(n, f, legs, global_positions)
+    hip, knee, ankle = (
+        (hip[0], hip[1] - drop, hip[2]),
+        (knee[0], knee[1] - drop, knee[2]),
+        (ankle[0], ankle[1] - drop, ankle[2]),
+    )
+    foot_length = length(sole)
+    # The foot moves as a whole; its heel is never under the ground.
+    wished = subtract(target, sole)
+    if wished[1] < ground + heights[f, ANKLE_FLOOR]:
+        wished = (wished[0], ground + heights[f, ANKLE_FLOOR], wished[2])
+    distance = length(subtract(wished, hip))
+    reach = soft_limit(distance, length(subtract(ankle, hip)), longest, margin)
+    if reach < distance - 1e-9:
+        wished = place_ankle(hip, target, wished, foot_length, reach)
+    above_q = quaternion4(global_rotations, n, above)
+    upper_q = quaternion4(global_rotations, n, upper)
+    foot_q = quaternion4(global_rotations, n, foot)
+    toe_q = quaternion4(global_rotations, n, toe)
+    hint = quat_rotate(upper_q, (knees[f, 0], knees[f, 1], knees[f, 2]))
+    lower_q = quaternion4(global_rotations, n, lower)
+    upper_local, lower_local = two_bone(hip, knee, ankle, wished, hint, upper_q, lower_q, above_q, 1e-4)
+    lower_q = quat_multiply(quat_multiply(above_q, upper_local), lower_local)
+    new_foot_q = foot_q
+    if foot_length > 1e-6:
+        new_foot_q = quat_normalize(quat_multiply(quat_between(sole, subtract(target, wished)), foot_q))
+    write_quaternion(rotations, n, upper, upper_local)
+    write_quaternion(rotations, n, lower, lower_local)
+    write_quaternion(rotations, n, foot, quat_normalize(quat_multiply(quat_inverse(lower_q), new_foot_q)))
+    if toe != foot:
+        write_quaternion(rotations, n, toe, quat_normalize(quat_multiply(quat_inverse(new_foot_q), toe_q)))
+
+
+@kernel
+def leg_velocities(
+    n: int,
+    f: int,
+    legs: Any,
+    fresh: bool,
+    leg_rotations: Any,
+    dt: float,
+    rotations: Any,
+    angular_velocities: Any,
+    new_leg_rotations: Any,
+) -> None:
+    """Angular velocities of a leg's joints from what was shown last, and what is shown for the next step."""
+    for k in range(4):
+        joint = legs[f, k]
+        now = quaternion4(rotations, n, joint)
+        if not fresh:
+            before = quaternion4(leg_rotations[n], f, k)
+            w = quat_to_scaled_angle_axis(quat_multiply(now, quat_inverse(before)))
+            for c in range(3):
+                angular_velocities[n, joint, c] = w[c] / dt
+        for c in range(4):
+            new_leg_rotations[n, f, k, c] = now[c]
+
+
+@kernel
 def foot_lock(
     legs: Any,
+    pelvis: int,
     heights: Any,
     knees: Any,
     parents: Any,
     constants: Any,
     flags: Any,
     values: Any,
+    drops: Any,
     leg_rotations: Any,
     fresh: Any,
     contacts: Any,
@@ -222,44 +320,39 @@ def foot_lock(
     dt: float,
     positions: Any,
     rotations: Any,
+    velocities: Any,
     angular_velocities: Any,
     global_positions: Any,
     global_rotations: Any,
     new_flags: Any,
     new_values: Any,
+    new_drops: Any,
     new_leg_rotations: Any,
     new_contacts: Any,
 ) -> None:
-    """One step of N characters. ``rotations``, ``angular_velocities`` and the global arrays are changed in place.
+    """One step of N characters. The pose's arrays are changed in place.
 
     ``legs`` is int32 ``[2, 5]``: upper leg, lower leg, foot, toe, parent of the upper leg. ``heights`` and
-    ``knees`` are ``[2, 3]``, see :class:`ambulo.control.foot_lock.FootGeometry`.
+    ``knees`` are ``[2, 3]``, see :class:`ambulo.control.foot_lock.FootGeometry`. ``drops`` is ``[N, 2]``: how far the
+    pelvis is let down, and its velocity.
     """
+    margin, most = constants[STRETCH_MARGIN], constants[PELVIS_DROP]
     for n in range(positions.shape[0]):
         ground = positions[n, 0, 1]
         # The animation's toes go with the root that is shown, which smoothing moved a little.
         shift = subtract(vector3(positions, n, 0), vector3(animated, n, 0))
+        left, right = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        wanted = 0.0
         for f in range(2):
-            upper, lower, foot, toe, above = legs[f, 0], legs[f, 1], legs[f, 2], legs[f, 3], legs[f, 4]
-            hip = vector3(global_positions, n, upper)
-            knee = vector3(global_positions, n, lower)
-            ankle = vector3(global_positions, n, foot)
-            ball = vector3(global_positions, n, toe)
-            sole = subtract(ball, ankle)
-            foot_length = length(sole)
-            # A leg that IK stretches keeps this bend: from quite straight, a knee would snap when it is let go.
-            longest = _STRAIGHTEST * (length(subtract(knee, hip)) + length(subtract(ankle, knee)))
-            longest = max(longest, length(subtract(ankle, hip)))
-            locked_point = (float(values[n, f, POINT]), float(values[n, f, POINT + 1]), float(values[n, f, POINT + 2]))
-            stretched = length(subtract(locked_point, hip)) > longest + foot_length - constants[STRETCH_MARGIN]
+            hip, _, _, sole, longest = leg_at(n, f, legs, global_positions)
+            reach = longest + length(sole) - margin
+            held = (values[n, f, POINT], values[n, f, TOE + 1], values[n, f, POINT + 2])
+            stretched = flags[n, f, LOCKED] != 0 and needed_drop(hip, held, reach) > most
+            toe = vector3(animated, n, legs[f, 3])
             target = track_toe(
                 n,
                 f,
-                (
-                    animated[n, toe, 0] + shift[0],
-                    animated[n, toe, 1] + shift[1],
-                    animated[n, toe, 2] + shift[2],
-                ),
+                (toe[0] + shift[0], toe[1] + shift[1], toe[2] + shift[2]),
                 contacts[n, f] != 0,
                 transitioned[n],
                 stretched,
@@ -273,55 +366,24 @@ def foot_lock(
                 new_flags,
                 new_values,
             )
-            # The foot moves as a whole; its heel is never under the ground.
-            wished = subtract(target, sole)
-            if wished[1] < ground + heights[f, ANKLE_FLOOR]:
-                wished = (wished[0], ground + heights[f, ANKLE_FLOOR], wished[2])
-            distance = length(subtract(wished, hip))
-            reach = soft_limit(distance, length(subtract(ankle, hip)), longest, constants[STRETCH_MARGIN])
-            if reach < distance - 1e-9:
-                wished = place_ankle(hip, target, wished, foot_length, reach)
-            above_q = quaternion4(global_rotations, n, above)
-            upper_q = quaternion4(global_rotations, n, upper)
-            foot_q = quaternion4(global_rotations, n, foot)
-            toe_q = quaternion4(global_rotations, n, toe)
-            upper_local, lower_local = two_bone(
-                hip,
-                knee,
-                ankle,
-                wished,
-                quat_rotate(upper_q, (knees[f, 0], knees[f, 1], knees[f, 2])),
-                upper_q,
-                quaternion4(global_rotations, n, lower),
-                above_q,
-                1e-4,
+            if new_flags[n, f, LOCKED] != 0:
+                wanted = max(wanted, min(needed_drop(hip, target, reach - margin), most))
+            if f == 0:
+                left = target
+            else:
+                right = target
+        offset, speed = fade(drops[n, 0] - wanted, drops[n, 1], spring_exponent(constants[DROP_HALF_LIFE]), dt)
+        drop = max(wanted + offset, 0.0)
+        new_drops[n, 0], new_drops[n, 1] = drop, speed
+        positions[n, pelvis, 1] -= drop
+        velocities[n, pelvis, 1] -= speed
+        for f in range(2):
+            target = left if f == 0 else right
+            solve_leg(
+                n, f, target, drop, ground, legs, heights, knees, margin, rotations, global_positions, global_rotations
             )
-            lower_q = quat_multiply(quat_multiply(above_q, upper_local), lower_local)
-            new_foot_q = foot_q
-            if foot_length > 1e-6:
-                new_foot_q = quat_normalize(quat_multiply(quat_between(sole, subtract(target, wished)), foot_q))
-            foot_local = quat_multiply(quat_inverse(lower_q), new_foot_q)
-            write_quaternion(rotations, n, upper, upper_local)
-            write_quaternion(rotations, n, lower, lower_local)
-            write_quaternion(rotations, n, foot, quat_normalize(foot_local))
-            if toe != foot:
-                write_quaternion(rotations, n, toe, quat_normalize(quat_multiply(quat_inverse(new_foot_q), toe_q)))
+            leg_velocities(n, f, legs, fresh[n], leg_rotations, dt, rotations, angular_velocities, new_leg_rotations)
             # The toes' reported contact is what is shown: a foot that is lifted to step over is not on the ground.
             lifted = target[1] > ground + heights[f, TOE_CEILING] + _NEAR_GROUND
             new_contacts[n, f] = 1 if new_flags[n, f, TOUCHING] != 0 and not lifted else 0
-            for k in range(4):
-                joint = legs[f, k]
-                now = quaternion4(rotations, n, joint)
-                if not fresh[n]:
-                    before = (
-                        float(leg_rotations[n, f, k, 0]),
-                        float(leg_rotations[n, f, k, 1]),
-                        float(leg_rotations[n, f, k, 2]),
-                        float(leg_rotations[n, f, k, 3]),
-                    )
-                    w = quat_to_scaled_angle_axis(quat_multiply(now, quat_inverse(before)))
-                    for c in range(3):
-                        angular_velocities[n, joint, c] = w[c] / dt
-                for c in range(4):
-                    new_leg_rotations[n, f, k, c] = now[c]
         forward_row(n, parents, positions, rotations, global_positions, global_rotations)

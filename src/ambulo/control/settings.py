@@ -129,17 +129,21 @@ class FootLockSettings:
         step_height: metres, how high a toe is lifted that must move although the animation stands.
         relock_distance: metres from the animated toe within which such a toe stands again.
         height_half_life: seconds, how fast a difference in the toe's height fades.
+        pelvis_drop: metres that the pelvis is let down at most, for a locked toe that the leg would not reach.
+        drop_half_life: seconds, how fast it goes down and up.
     """
 
     release_half_life: float = 0.1
     lock_half_life: float = 0.005
     unlock_distance: float = 0.2
     stretch_margin: float = 0.015
-    lock_speed: float = 1.0
+    lock_speed: float = 2.0
     lock_height: float = 0.05
     step_height: float = 0.04
     relock_distance: float = 0.02
     height_half_life: float = 0.06
+    pelvis_drop: float = 0.06
+    drop_half_life: float = 0.08
 
     def __post_init__(self) -> None:
         _check_positive(self, "a foot lock setting")

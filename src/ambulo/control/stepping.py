@@ -132,13 +132,13 @@ def trajectory_slots(schema: FeatureSchema) -> tuple[NDArray[np.float64], NDArra
     return np.array(times, np.float64), np.array(slots, np.int32).reshape(-1, 3)
 
 
-def replace_arrays(pose: Pose, arrays: PoseArrays) -> Pose:
-    """The same pose with other joints."""
+def replace_arrays(pose: Pose, arrays: PoseArrays, contacts: NDArray[np.uint8] | None = None) -> Pose:
+    """The same pose with other joints, and other contacts where they are given."""
     return Pose(
         arrays.positions[:, 0],
         arrays.rotations[:, 0],
         *arrays,
-        pose.contacts,
+        pose.contacts if contacts is None else contacts,
         pose.transitioned,
         pose.frames,
         pose.trajectory_positions,
