@@ -140,7 +140,7 @@ def test_the_root_is_close_to_the_chest_and_the_hips(performances, poses):
         skeleton, truth = performance.motion.skeleton, performance.truth
         chest = pose.positions[:, skeleton.index("Spine2")][:, [0, 2]]
         away = np.linalg.norm(chest - truth.root_positions[:, [0, 2]], axis=-1)
-        assert away.max() < (0.18 if performance.folder == "drunk" else 0.12)
+        assert away.max() < (0.20 if performance.folder == "drunk" else 0.15)
         forward = quaternions.rotate(pose.rotations[:, 0], np.array([0.0, 0.0, 1.0], np.float32))
         forward[:, 1] = 0.0
         forward /= np.linalg.norm(forward, axis=-1, keepdims=True)

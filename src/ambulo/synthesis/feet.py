@@ -279,7 +279,7 @@ def _swing(
     height -= _SOFTNESS * np.log(2.0) * ((1 - start_pivot) * early + (1 - stop_pivot) * late)
     peak = 0.42 if following.run > 0.5 else 0.5
     bump = np.where(x < peak, soft_step(x / peak), soft_step((1.0 - x) / (1.0 - peak)))
-    extra = 0.07 * min(abs(stop[1] - start[1]) / 0.15, 1.0) if not terrain.flat else 0.0
+    extra = 0.09 * min(abs(stop[1] - start[1]) / 0.15, 1.0) if not terrain.flat else 0.0
     point[:, 1] = height + bump * (following.rise + extra)
     guide[frames], slide[frames] = point, s
 

@@ -164,7 +164,7 @@ class _Planner:
             speed, run, period = self.pacing.tempo(time)
             if run < 0.5:
                 # A walker must land before the other leg is at its end; a runner flies.
-                period = float(np.clip(self.placing.overstretched(self.steps[last][-1], time) - time, 0.24, period))
+                period = float(np.clip(self.placing.overstretched(self.steps[last][-1], time) - time, 0.26, period))
             lift = self._lift(following, time + period, period, speed, run)
             leap = next((jump for jump in self.jumps if not jump.standing and jump.time <= time), None)
             if leap is None:
@@ -217,8 +217,8 @@ class _Planner:
         foot = self._leading_foot(begin)
         begin = max(begin, self.steps[foot][-1].land + 0.15)
         speed, run, period = self.pacing.tempo(begin)
-        swing = float(np.clip(2.0 * period * (1.0 - self.pacing.stance(speed, run, foot, period)), 0.26, 0.48))
-        land = min(begin + swing, max(self.placing.overstretched(self.steps[1 - foot][-1], begin), begin + 0.24))
+        swing = float(np.clip(2.0 * period * (1.0 - self.pacing.stance(speed, run, foot, period)), 0.30, 0.48))
+        land = min(begin + swing, max(self.placing.overstretched(self.steps[1 - foot][-1], begin), begin + 0.28))
         self.put(self.step(foot, land, period, speed, run), begin)
         return land, foot
 

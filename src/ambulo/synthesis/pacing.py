@@ -60,13 +60,13 @@ class Pacing:
         period = min(period, 0.85 / max(self.turn_rate(time, time + 0.5), 1e-3))
         period = min(period, self._stair_time(time, speed))
         jitter = 1.0 + 0.02 * self.style.unsteady * float(self.rng.standard_normal())
-        return speed, run, float(np.clip(period * np.clip(jitter, 0.85, 1.15), 0.26, 0.80 / min(self.style.tempo, 1.0)))
+        return speed, run, float(np.clip(period * np.clip(jitter, 0.85, 1.15), 0.28, 0.80 / min(self.style.tempo, 1.0)))
 
     def stance(self, speed: float, run: float, foot: int, period: float = 1.0) -> float:
-        """Share of a stride on the ground; quick steps leave at least a fifth of a second for the swing."""
+        """Share of a stride on the ground; quick steps leave at least a quarter of a second for the swing."""
         fraction = float(gait.stance_fraction(speed, run)) + self.style.stance * (1.0 - run)
         spared = self.style.limp * (1.0 if foot == LEFT else -1.0)
-        return float(np.clip(fraction - 0.05 * spared, 0.25, min(0.76, 1.0 - 0.11 / period)))
+        return float(np.clip(fraction - 0.05 * spared, 0.25, min(0.76, 1.0 - 0.135 / period)))
 
     def _stair_time(self, time: float, speed: float) -> float:
         """Longest step time that still takes every tread, s."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.synthesis.body import FOOT_LENGTH, HEEL_BACK, HIP_HALF_WIDTH
+from ambulo.synthesis.body import BALL_FORWARD, FOOT_LENGTH, HEEL_BACK, HIP_HALF_WIDTH
 from ambulo.synthesis.curves import ramp
 from ambulo.synthesis.pacing import Pacing
 from ambulo.synthesis.path import BodyPath
@@ -121,4 +121,9 @@ class Placing:
                 if float(self.terrain.height(z - reach * ahead)) <= float(self.terrain.height(z)) + 0.01:
                     break
                 z += 0.025 * ahead * float(np.sign(reach))
+        # Nor does the ball of the foot hang over an edge.
+        for _ in range(6):
+            if float(self.terrain.height(z + (BALL_FORWARD + 0.02) * ahead)) >= float(self.terrain.height(z)) - 0.01:
+                break
+            z -= 0.025 * ahead
         return z
