@@ -128,7 +128,7 @@ def ambulo(arguments: list[str]) -> None:
 
 def main() -> None:
     """Dispatch on the first word."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 (an older Python may well start this script)
         raise SystemExit(f"ambulo needs Python 3.11 or later; this is {sys.version.split()[0]} ({sys.executable})")
     verbs = {"demo": demo, "test": test, "setup": setup, "ambulo": ambulo}
     if len(sys.argv) < 2 or sys.argv[1] not in verbs:

@@ -1,0 +1,149 @@
+"""Run every benchmark and write what it printed into docs/benchmarks.md, and the rows with bars into the README.
+
+    python benchmarks/tables.py              all of them (about half an hour on two cores)
+    python benchmarks/tables.py --quick      smaller ones
+    python benchmarks/tables.py search fk    only these; the others keep their results
+
+Results are kept in benchmarks/results as the JSON that each script printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+README = HERE.parent / "README.md"
+BEGIN, END = "<!-- benchmarks: written by benchmarks/tables.py -->", "<!-- end of benchmarks -->"
+
+TITLES = {
+    "search": "Exact search",
+    "bvh": "BVH parsing",
+    "fk": "Forward kinematics",
+    "controller": "Controller step",
+    "build": "Building a database",
+    "startup": "Beginning",
+    "studio": "The studio",
+    "quality": "Quality of motion",
+}
+
+SCRIPTS = ("idle", "forward", "circle", "square", "star", "wave", "turn_90", "turn_180", "strafe", "random_sticks")
+COLUMNS = {
+    "foot_skate": "skate cm/s",
+    "contact_slide": "slide cm/s",
+    "penetration": "sunk cm",
+    "path_error": "path cm",
+    "response_90": "90° s",
+    "response_180": "180° s",
+    "pose_jump": "jump cm",
+    "jerk_ratio": "jerk ratio",
+    "stuck": "stuck s",
+    "transitions_per_second": "jumps/s",
+}
+"""What the quality table shows of the measures."""
+
+
+def run(name: str, quick: bool) -> None:
+    """Run one benchmark and keep its JSON."""
+    command = [sys.executable, str(HERE / f"{name}.py"), "--json", *(["--quick"] if quick else [])]
+    print(f"running {' '.join(command)}", file=sys.stderr, flush=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    result = json.loads(done.stdout)
+    result["command"] = f"python benchmarks/{name}.py" + (" --quick" if quick else "")
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def number(value: float) -> str:
+    """Four significant digits, thousands apart."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """A Markdown table of rows."""
+    lines = ["| what | n | value | unit | bar | |", "|---|---:|---:|---|---|---|"]
+    for row in rows:
+        bar, verdict = "", ""
+        if row["bar"] is not None:
+            bar = f"{'≥' if row['higher_is_better'] else '≤'} {number(row['bar'])}"
+            met = row["value"] >= row["bar"] if row["higher_is_better"] else row["value"] <= row["bar"]
+            verdict = "met" if met else "**missed**"
+        lines.append(f"| {row['name']} | {row['n']:,} | {number(row['value'])} | {row['unit']} | {bar} | {verdict} |")
+    return lines
+
+
+def quality(rows: list[dict[str, Any]], scripts: tuple[str, ...]) -> list[str]:
+    """Measures side by side, each with the same measure of the raw data behind a slash; a set and script a row."""
+    cells: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        where, measure = row["name"].rsplit(": ", 1)
+        data, script = where.rsplit(", ", 1)
+        cells.setdefault((data, script), {})[measure] = row["value"]
+    lines = ["| data | script | " + " | ".join(COLUMNS.values()) + " |", "|---|---|" + "---:|" * len(COLUMNS)]
+    for (data, script), values in cells.items():
+        if script in scripts:
+            shown = []
+            for measure in COLUMNS:
+                value, raw = values.get(measure), values.get(f"{measure} (raw)")
+                text = "" if value is None else number(value)
+                shown.append(text if raw is None or value is None else f"{text} / {number(raw)}")
+            lines.append(f"| {data} | {script} | " + " | ".join(shown) + " |")
+    return lines
+
+
+def load() -> dict[str, dict[str, Any]]:
+    """All kept results in the order of the page."""
+    found = {name: RESULTS / f"{name}.json" for name in TITLES}
+    return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in found.items() if path.is_file()}
+
+
+def page(results: dict[str, dict[str, Any]]) -> str:
+    """The text of docs/benchmarks.md."""
+    lines = [
+        "# Benchmarks",
+        "",
+        "Every number here was printed by a script in `benchmarks/`, its peers in the same run, one thread, medians.",
+        "`python benchmarks/tables.py` runs them all and writes this page. A bar is what we stand for; a miss says so.",
+    ]
+    for name, result in results.items():
+        machine = ", ".join(f"{key} {value}" for key, value in result["machine"].items())
+        shown = quality(result["rows"], SCRIPTS) if name == "quality" else table(result["rows"])
+        lines += ["", f"## {TITLES[name]}", "", f"`{result['command']}`: {machine}", "", *shown]
+    return "\n".join(lines) + "\n"
+
+
+def summary(results: dict[str, dict[str, Any]]) -> str:
+    """The README's tables: the speeds that have a bar, and what motion is like on each set."""
+    speeds = [result["rows"] for name, result in results.items() if name != "quality"]
+    lines = [BEGIN, "", *table([row for rows in speeds for row in rows if row["bar"] is not None])]
+    if "quality" in results:
+        lines += ["", "Value / the same measure of the raw data:", ""]
+        lines += quality(results["quality"]["rows"], ("circle", "square", "turn_180", "random_sticks"))
+    return "\n".join([*lines, "", END])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="which; all if left out")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only-write", action="store_true", help="run nothing, write the pages from the kept results")
+    args = parser.parse_args()
+    if not args.only_write:
+        for name in args.names or TITLES:
+            run(name, args.quick)
+    results = load()
+    PAGE.write_text(page(results), encoding="utf-8")
+    text = README.read_text(encoding="utf-8")
+    if BEGIN in text and END in text:
+        before, after = text.split(BEGIN)[0], text.split(END)[1]
+        README.write_text(before + summary(results) + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
