@@ -12,6 +12,8 @@ export class Stage {
   readonly camera: OrbitCamera;
   readonly renderer: WebGLRenderer;
   theme: Theme;
+  /** Draw fewer pixels where the machine cannot keep up. */
+  adaptive = true;
   private readonly sun = new DirectionalLight("#ffffff", 2.6);
   /** A weak light beside the camera, so that no side is ever in the dark. */
   private readonly fill = new DirectionalLight("#dfe8f5", 0.75);
@@ -102,7 +104,7 @@ export class Stage {
 
   /** On a machine that cannot keep up, draws fewer pixels: first without supersampling, then coarser. */
   private adapt(dt: number): void {
-    if (dt <= 0 || dt > 0.25) return;
+    if (!this.adaptive || dt <= 0 || dt > 0.25) return;
     this.pace += 0.05 * (dt - this.pace);
     this.slowFor = this.pace > 1 / 35 ? this.slowFor + dt : 0;
     const ratio = this.renderer.getPixelRatio();

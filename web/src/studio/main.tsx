@@ -123,6 +123,7 @@ function updateReadout(frame: PoseFrame, drawnHz: number): void {
 
 // ?pictures=10 draws at most ten pictures a second: for machines without a graphics card, whose keys would lag otherwise.
 const pictures = Number(query.get("pictures")) || Infinity;
+world.stage.adaptive = pictures === Infinity;
 let last = performance.now();
 let drawnAt = 0;
 let readoutAt = 0;
