@@ -130,7 +130,7 @@ def _arm(
     index = 0 if sign > 0 else 1
     own, still = noise[:, 5 + index], rest[:, 6 + index] if index == 0 else rest[:, 5]
     shake = tremble[:, 4 + index]
-    gain = style.swing[index] * (0.82 + 0.42 * run) * (1.0 + 0.09 * own)
+    gain = style.swing[index] * (0.64 + 0.58 * run) * (1.0 + 0.09 * own)
     delayed = _delay(pelvis.separation, 0.035, rate)
     swing = 0.75 * np.tanh(-sign * gain * delayed / 0.75)
     jumping = _jump_arms(flights, frames, rate)
