@@ -134,17 +134,34 @@ def build(*, force: bool = False, install: bool = True) -> bool:
     """
     if not force and up_to_date():
         return False
-    node = find_node(install=install)
-    npm = _npm_command(node)
-    environment = {**os.environ, "PATH": str(node.parent) + os.pathsep + os.environ.get("PATH", "")}
-    if _dependencies_are_stale():
-        _run([*npm, "ci", "--no-audit", "--no-fund"], environment, "installing the front-end's packages")
+    npm, environment = _prepared_npm(install)
     _run([*npm, "run", "build"], environment, "building the front-end")
     for output in OUTPUTS:
         if not output.is_file():
             raise BuildError(f"the build ended well but did not write {output}")
         os.utime(output)
     return True
+
+
+def check(*, install: bool = True) -> None:
+    """Check the front-end's types and run its own tests.
+
+    Raises:
+        BuildError: there is no Node, or one of the two failed.
+    """
+    npm, environment = _prepared_npm(install)
+    _run([*npm, "run", "check"], environment, "checking the front-end's types")
+    _run([*npm, "run", "test"], environment, "testing the front-end's modules")
+
+
+def _prepared_npm(install: bool) -> tuple[list[str], dict[str, str]]:
+    """How to call npm, with the packages of the front-end installed."""
+    node = find_node(install=install)
+    npm = _npm_command(node)
+    environment = {**os.environ, "PATH": str(node.parent) + os.pathsep + os.environ.get("PATH", "")}
+    if _dependencies_are_stale():
+        _run([*npm, "ci", "--no-audit", "--no-fund"], environment, "installing the front-end's packages")
+    return npm, environment
 
 
 def _dependencies_are_stale() -> bool:
@@ -174,9 +191,13 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description="Build the studio's page and the player of reports.")
     parser.add_argument("--force", action="store_true", help="build even where nothing has changed")
+    parser.add_argument("--check", action="store_true", help="check types and run the front-end's tests; build nothing")
     parser.add_argument("--no-install", action="store_true", help="do not install Node from PyPI")
     arguments = parser.parse_args()
     try:
+        if arguments.check:
+            check(install=not arguments.no_install)
+            return 0
         built = build(force=arguments.force, install=not arguments.no_install)
     except BuildError as error:
         print(f"web: {error}", file=sys.stderr)
