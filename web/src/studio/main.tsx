@@ -106,7 +106,9 @@ function sendWish(now: number, dt: number): void {
   const wish = steering.update(dt);
   const apart = (a: [number, number], b: [number, number]) => Math.hypot(a[0] - b[0], a[1] - b[1]);
   const changed = apart(wish.velocity, sentWish.velocity) > 1e-3 || apart(wish.facing, sentWish.facing) > 1e-3;
-  if (!connection.open || (!changed && now - sentAt < INPUT_INTERVAL)) return;
+  // A page at rest keeps still: another page may be steering.
+  const repeats = Math.hypot(...wish.velocity) > 0 && now - sentAt >= INPUT_INTERVAL;
+  if (!connection.open || !(changed || repeats)) return;
   sentWish = wish;
   sentAt = now;
   connection.send({ type: "input", velocity: wish.velocity, facing: wish.facing });

@@ -1,18 +1,25 @@
 // One slider a feature group. A slider acts while it is dragged: no rebuild, no button.
 
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Actions } from "./actions";
 import { choice, groupColor, hello, status } from "./store";
 
 const LARGEST = 5;
 const SEND_EVERY = 40;
+/** Milliseconds after the last change for which a slider shows the hand's value: answers to earlier ones are on their way. */
+const HAND_HOLDS = 500;
 
 export function WeightsPanel({ actions }: { actions: Actions }) {
   const groups = hello.value?.groups ?? [];
   const weights = status.value?.weights ?? {};
   const pending = useRef<Record<string, number>>({});
   const timer = useRef(0);
+  const [held, setHeld] = useState<Record<string, number>>({});
+  const letGo = useRef(0);
   const set = (name: string, weight: number) => {
+    setHeld((before) => ({ ...before, [name]: weight }));
+    window.clearTimeout(letGo.current);
+    letGo.current = window.setTimeout(() => setHeld({}), HAND_HOLDS);
     pending.current[name] = weight;
     if (timer.current) return;
     const flush = () => {
@@ -36,7 +43,7 @@ export function WeightsPanel({ actions }: { actions: Actions }) {
         </button>
       </div>
       {groups.map((group) => {
-        const weight = weights[group.name] ?? group.weight;
+        const weight = held[group.name] ?? weights[group.name] ?? group.weight;
         return (
           <label class="weight" key={group.name} title={`${group.meaning}; ${group.dimension_count} dimensions`}>
             <span class="dot" style={`background:${groupColor(group.name)}`} />
