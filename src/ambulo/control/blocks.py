@@ -2,7 +2,8 @@
 
 Every second, or at once when the wish changes (S0.29), the block of capture that begins with the pose most like the
 present one, and one second later is most nearly where the wish leads, is played and cross-faded into (S0.27, S0.28,
-S0.30). Blocks overlap: every frame that has a whole second of allowed frames after it begins one (S0.54).
+S0.30). Blocks overlap: every frame that has a whole second of allowed frames after it begins one (S0.54). A block that
+still stands after half of it although it was to go, or the other way round, is cut short.
 
 The input is that of S0.27: positions and velocities of the joints now; position, velocity and facing of the root one
 second ahead.
@@ -98,7 +99,7 @@ class Blocks(DatabaseController):
         length = settings.blocks.length
         if index is None:
             index = build_block_index(database, settings.blocks)
-        super().__init__(database, index, settings, weights, interval=length, minimum_run=length)
+        super().__init__(database, index, settings, weights, interval=length, minimum_run=length, patience=0.5 * length)
         self._kernels = playback_kernels
 
     def start(
@@ -114,7 +115,7 @@ class Blocks(DatabaseController):
         count = len(state.playhead)
         arrays = empty_pose(count, len(self._parents))
         contacts, frames = np.empty((count, 2), np.uint8), np.empty(count, np.int64)
-        playhead, root = np.empty(count), np.empty((count, 4))
+        playhead, root = np.empty(count), np.empty_like(state.root)
         fading, faded = np.empty(count), np.empty(count)
         for who, frame_set in plan.groups:
             self._kernels.advance_blended(
@@ -123,8 +124,8 @@ class Blocks(DatabaseController):
                 self.settings.blocks.fade, playhead, fading, faded, root, *arrays, contacts, frames,
             )  # fmt: skip
         shown = BlockState(
-            playhead, plan.timer, plan.wish, root, plan.simulation, plan.query, plan.query_frame, plan.chosen_frame,
-            plan.tag_set, fading, faded,
+            playhead, plan.timer, plan.wish, plan.impatience, root, plan.simulation, plan.query, plan.query_frame,
+            plan.chosen_frame, plan.tag_set, plan.eager, fading, faded,
         )  # fmt: skip
         pose = make_pose(
             arrays, contacts, plan.transitioned, frames, plan.trajectory_positions, plan.trajectory_directions,

@@ -37,24 +37,28 @@ class PlayerState:
         playhead: float64 ``[N]``, the moment of the database that is shown, in frames.
         timer: float64 ``[N]``, seconds until the next search.
         wish: float64 ``[N, 3]``, desired velocity (x, z; m/s) and heading (rad) of the last search.
-        root: float64 ``[N, 4]``, x, y, z (metres) and heading (rad) of the body.
+        impatience: float64 ``[N]``, seconds for which the body has not done what it is asked.
+        root: float64 ``[N, 6]``, x, y, z (metres), heading (rad) and smoothed velocity (x, z; m/s) of the body.
         simulation: float64 ``[N, 10]``, the simulation object; columns in
             :data:`ambulo.control.stepping.SIMULATION_COLUMNS`.
         query: float32 ``[N, D]``, raw features of the last search.
         query_frame: int64 ``[N]``, the continuing frame of the last search, -1 where it had to leave.
         chosen_frame: int64 ``[N]``, the frame that the last search chose.
         tag_set: int64 ``[N]``, key of the frame set last searched.
+        eager: bool ``[N]``, whether that search put the trajectory first, out of impatience.
     """
 
     playhead: NDArray[np.float64]
     timer: NDArray[np.float64]
     wish: NDArray[np.float64]
+    impatience: NDArray[np.float64]
     root: NDArray[np.float64]
     simulation: NDArray[np.float64]
     query: NDArray[np.float32]
     query_frame: NDArray[np.int64]
     chosen_frame: NDArray[np.int64]
     tag_set: NDArray[np.int64]
+    eager: NDArray[np.bool_]
 
 
 class Plan(NamedTuple):
@@ -68,11 +72,13 @@ class Plan(NamedTuple):
 
     timer: NDArray[np.float64]
     wish: NDArray[np.float64]
+    impatience: NDArray[np.float64]
     simulation: NDArray[np.float64]
     query: NDArray[np.float32]
     query_frame: NDArray[np.int64]
     chosen_frame: NDArray[np.int64]
     tag_set: NDArray[np.int64]
+    eager: NDArray[np.bool_]
     trajectory_positions: NDArray[np.float32]
     trajectory_directions: NDArray[np.float32]
     jump: NDArray[np.int64]
@@ -90,6 +96,7 @@ class DatabaseController:
         weights: one a feature group in place of the schema's own.
         interval: seconds between two searches while the wish stays.
         minimum_run: seconds that a candidate can be played at least.
+        patience: seconds of disobedience after which a search puts the trajectory first.
         pose_emphasis: what the weights of joint features are multiplied by in a search.
     """
 
@@ -102,6 +109,7 @@ class DatabaseController:
         *,
         interval: float,
         minimum_run: float,
+        patience: float,
         pose_emphasis: float = 1.0,
     ) -> None:
         from ambulo.control import query_kernels
@@ -118,8 +126,9 @@ class DatabaseController:
         self.interval = interval
         self.schema = index.feature_set.schema
         self.weights = self.schema.checked_weights(weights)
+        self.patience = patience
         self.pose_emphasis = pose_emphasis
-        self._search_weights = self._emphasized()
+        self._set_search_weights()
         self.frame_sets = FrameSets(database, index, settings.search, minimum_run)
         self._query_kernels = query_kernels
         self._features = np.ascontiguousarray(index.feature_set.raw, np.float32)
@@ -161,14 +170,14 @@ class DatabaseController:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.weights = self.schema.checked_weights(values)
-        other._search_weights = other._emphasized()
+        other._set_search_weights()
         return other
 
     def _start(self, count: int, seed: int, position: ArrayLike | None, facing: ArrayLike | None) -> PlayerState:
         """N characters that stand, in the database's stillest pose."""
         positions, rotations = start_arrays(count, position, facing)
         heading = 2.0 * np.arctan2(rotations[:, 1], rotations[:, 3]).astype(np.float64)
-        root = np.column_stack([positions.astype(np.float64), heading])
+        root = np.column_stack([positions.astype(np.float64), heading, np.zeros((count, 2))])
         frame_set = self.frame_sets.of((), ())
         still = self._stillest_frame(frame_set)
         timer = np.random.default_rng(seed).uniform(0.0, self.interval, count)
@@ -178,12 +187,14 @@ class DatabaseController:
             playhead=frames.astype(np.float64),
             timer=timer,
             wish=np.column_stack([np.zeros((count, 2)), heading]),
+            impatience=np.zeros(count),
             root=root,
             simulation=start_simulation(positions, heading),
             query=np.repeat(self._features[still][None], count, axis=0),
             query_frame=frames,
             chosen_frame=frames,
             tag_set=np.full(count, frame_set.key, np.int64),
+            eager=np.zeros(count, np.bool_),
         )
 
     def _plan(self, state: PlayerState, intent: Intent, dt: float) -> Plan:
@@ -192,12 +203,14 @@ class DatabaseController:
         check_step(count, intent, dt)
         search = self.settings.search
         frame_step = dt * self.database.rate
-        timer, wish, simulation = np.empty(count), np.empty((count, 3)), np.empty_like(state.simulation)
+        timer, impatience, wish = np.empty(count), np.empty(count), np.empty((count, 3))
+        simulation = np.empty_like(state.simulation)
         trajectory_positions = np.empty((count, len(self._times), 3), np.float32)
         trajectory_directions = np.empty_like(trajectory_positions)
-        current, due = np.empty(count, np.int64), np.empty(count, np.bool_)
+        current, due, eager = np.empty(count, np.int64), np.empty(count, np.bool_), np.empty(count, np.bool_)
         jump, transitioned = np.full(count, -1, np.int64), np.zeros(count, np.bool_)
         query, query_frame, chosen_frame, tag_set = state.query, state.query_frame, state.chosen_frame, state.tag_set
+        last_eager = state.eager
         fresh = np.empty_like(query)
         groups = []
         for required, preferred, members in intent.groups():
@@ -208,24 +221,26 @@ class DatabaseController:
                 who, intent.velocity, intent.facing, state.playhead, state.timer, state.wish, state.root,
                 state.simulation, frame_set.run_stops, self._features, self._slots, self._times, self._constants,
                 search.velocity_change, search.facing_change, frame_step, dt, self.interval,
-                timer, wish, simulation, trajectory_positions, trajectory_directions, fresh, current, due,
+                state.impatience, self.patience, timer, impatience, wish, simulation, trajectory_positions,
+                trajectory_directions, fresh, current, due, eager,
             )  # fmt: skip
             if searching < 0:
                 raise_not_finite(-1 - searching)
             if searching:
                 if query is state.query:
                     query, query_frame = query.copy(), query_frame.copy()
-                    chosen_frame, tag_set = chosen_frame.copy(), tag_set.copy()
+                    chosen_frame, tag_set, last_eager = chosen_frame.copy(), tag_set.copy(), last_eager.copy()
                 seekers = who if searching == len(who) else who[due[who]]
                 asked, leaving = fresh[seekers], current[seekers]
-                found = self._search(frame_set, asked, leaving)
+                hurried = eager[seekers]
+                found = self._search(frame_set, asked, leaving, hurried)
                 transitioned[seekers] = found != leaving
                 jump[seekers] = np.where(found == leaving, -1, found)
                 query[seekers], query_frame[seekers] = asked, leaving
-                chosen_frame[seekers], tag_set[seekers] = found, frame_set.key
+                chosen_frame[seekers], tag_set[seekers], last_eager[seekers] = found, frame_set.key, hurried
         return Plan(
-            timer, wish, simulation, query, query_frame, chosen_frame, tag_set, trajectory_positions,
-            trajectory_directions, jump, transitioned, groups,
+            timer, wish, impatience, simulation, query, query_frame, chosen_frame, tag_set, last_eager,
+            trajectory_positions, trajectory_directions, jump, transitioned, groups,
         )  # fmt: skip
 
     def explain(self, state: PlayerState, character: int = 0) -> Explanation:
@@ -235,31 +250,34 @@ class DatabaseController:
         frame_set = self.frame_sets.of_key(state.tag_set[character]) or self.frame_sets.of((), ())
         query = state.query[character]
         chosen, continuing = int(state.chosen_frame[character]), int(state.query_frame[character])
+        weights = self._eager_weights if state.eager[character] else self._search_weights
         rivals = self.index.top(
-            query, 2, current=continuing, mask=frame_set.mask, weights=self._search_weights,
+            query, 2, current=continuing, mask=frame_set.mask, weights=weights,
             surround_frames=self._surround_frames,
         )  # fmt: skip
         others = [int(rival.frame) for rival in rivals if int(rival.frame) != chosen]
         if chosen == continuing and not others:
             others = [int(rival.frame) for rival in rivals][:1]
         return Explanation(
-            winner=self._candidate(query, chosen),
-            runner_up=self._candidate(query, others[0]) if others else None,
-            continuing=self._candidate(query, continuing) if continuing >= 0 else None,
+            winner=self._candidate(query, chosen, weights),
+            runner_up=self._candidate(query, others[0], weights) if others else None,
+            continuing=self._candidate(query, continuing, weights) if continuing >= 0 else None,
             required_tags=frame_set.required,
             candidate_count=frame_set.candidate_count,
             filtered=dict(frame_set.filtered),
             age=float(self.interval - state.timer[character]),
         )
 
-    def _emphasized(self) -> NDArray[np.float32] | None:
+    def _set_search_weights(self) -> None:
         """The weights that searches use; None where they are the schema's own, for which the index is fastest."""
-        factors = [self.pose_emphasis if group.joint >= 0 else 1.0 for group in self.schema.groups]
-        weights = (self.weights * np.array(factors)).astype(np.float32)
-        return None if np.array_equal(weights, self.schema.weights) else weights
+        of_pose = np.array([group.joint >= 0 for group in self.schema.groups])
+        weights = (self.weights * np.where(of_pose, self.pose_emphasis, 1.0)).astype(np.float32)
+        self._search_weights = None if np.array_equal(weights, self.schema.weights) else weights
+        hurry = self.settings.search.impatient_emphasis
+        self._eager_weights = (weights * np.where(of_pose, 1.0, hurry)).astype(np.float32)
 
-    def _candidate(self, query: NDArray[np.float32], frame: int) -> Candidate:
-        costs = self.index.explain(query, frame, self._search_weights)
+    def _candidate(self, query: NDArray[np.float32], frame: int, weights: NDArray[np.float32] | None) -> Candidate:
+        costs = self.index.explain(query, frame, weights)
         clip, time = self.database.locate(frame)
         return Candidate(
             frame=frame,
@@ -270,12 +288,21 @@ class DatabaseController:
         )
 
     def _search(
-        self, frame_set: FrameSet, queries: NDArray[np.float32], current: NDArray[np.int64]
+        self,
+        frame_set: FrameSet,
+        queries: NDArray[np.float32],
+        current: NDArray[np.int64],
+        eager: NDArray[np.bool_],
     ) -> NDArray[np.int64]:
-        found = self.index.search(
-            queries, current=current, mask=frame_set.mask, weights=self._search_weights, bias=self.settings.search.bias,
-            surround_frames=self._surround_frames,
-        ).frames  # fmt: skip
+        if not eager.any():
+            found = self._search_alike(frame_set, queries, current, False)
+        elif eager.all():
+            found = self._search_alike(frame_set, queries, current, True)
+        else:
+            found = np.empty_like(current)
+            for kind in (False, True):
+                chosen = eager == kind
+                found[chosen] = self._search_alike(frame_set, queries[chosen], current[chosen], kind)
         if (found < 0).any():
             raise ControlError(
                 f"the search found no frame for the tags {frame_set.required}",
@@ -283,6 +310,18 @@ class DatabaseController:
                 remedy="ask for fewer tags: their ranges are too short to jump into",
             )
         return found
+
+    def _search_alike(
+        self, frame_set: FrameSet, queries: NDArray[np.float32], current: NDArray[np.int64], eager: bool
+    ) -> NDArray[np.int64]:
+        return self.index.search(
+            queries,
+            current=current,
+            mask=frame_set.mask,
+            weights=self._eager_weights if eager else self._search_weights,
+            bias=0.0 if eager else self.settings.search.bias,
+            surround_frames=self._surround_frames,
+        ).frames
 
     def _stillest_frame(self, frame_set: FrameSet) -> int:
         """The candidate that best fits standing still: its own pose, and a trajectory that goes nowhere."""

@@ -53,6 +53,7 @@ class MotionMatching(DatabaseController):
             weights,
             interval=search.interval,
             minimum_run=search.minimum_run,
+            patience=search.patience,
             pose_emphasis=search.pose_emphasis,
         )
         self._kernels = playback_kernels
@@ -79,15 +80,15 @@ class MotionMatching(DatabaseController):
         count = len(state.playhead)
         arrays = empty_pose(count, len(self._parents))
         contacts, frames = np.empty((count, 2), np.uint8), np.empty(count, np.int64)
-        playhead, root = np.empty(count), np.empty((count, 4))
+        playhead, root = np.empty(count), np.empty_like(state.root)
         for who, frame_set in plan.groups:
             self._kernels.advance(
                 who, state.playhead, plan.jump, state.root, plan.simulation, frame_set.run_stops, *self._frames,
                 self._parents, self._constants, dt * self.database.rate, dt, playhead, root, *arrays, contacts, frames,
             )  # fmt: skip
         shown = PlayerState(
-            playhead, plan.timer, plan.wish, root, plan.simulation, plan.query, plan.query_frame, plan.chosen_frame,
-            plan.tag_set,
+            playhead, plan.timer, plan.wish, plan.impatience, root, plan.simulation, plan.query, plan.query_frame,
+            plan.chosen_frame, plan.tag_set, plan.eager,
         )  # fmt: skip
         pose = make_pose(
             arrays, contacts, plan.transitioned, frames, plan.trajectory_positions, plan.trajectory_directions,

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ambulo.control.query_kernels import ROOT_HEADING, ROOT_X, ROOT_Y, ROOT_Z
+from ambulo.control.query_kernels import ROOT_HEADING, ROOT_VELOCITY_X, ROOT_VELOCITY_Z, ROOT_X, ROOT_Y, ROOT_Z
 from ambulo.control.sampling_kernels import blend_joints, forward_row, place_root, root_way, sample_joints
 from ambulo.control.simulation_kernels import follow, wrap_angle
 from ambulo.maths.kernels import kernel
+
+# Seconds over which the body's velocity is smoothed before it is compared with the wish.
+_SMOOTHING = 0.1
 
 
 @kernel
@@ -52,6 +55,10 @@ def move_root(
     new_root[n, ROOT_Y] = root[n, ROOT_Y]
     new_root[n, ROOT_Z] = z
     new_root[n, ROOT_HEADING] = wrap_angle(heading)
+    part = 1.0 - math.exp(-dt / _SMOOTHING)
+    vx, vz = (x - root[n, ROOT_X]) / dt, (z - root[n, ROOT_Z]) / dt
+    new_root[n, ROOT_VELOCITY_X] = root[n, ROOT_VELOCITY_X] + part * (vx - root[n, ROOT_VELOCITY_X])
+    new_root[n, ROOT_VELOCITY_Z] = root[n, ROOT_VELOCITY_Z] + part * (vz - root[n, ROOT_VELOCITY_Z])
     place_root(
         n,
         x,

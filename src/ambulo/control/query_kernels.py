@@ -20,8 +20,11 @@ from ambulo.control.simulation_kernels import (
 from ambulo.maths.kernels import kernel
 
 # Columns of a row of the root and of the wish that was last searched for.
-ROOT_X, ROOT_Y, ROOT_Z, ROOT_HEADING = 0, 1, 2, 3
+ROOT_X, ROOT_Y, ROOT_Z, ROOT_HEADING, ROOT_VELOCITY_X, ROOT_VELOCITY_Z = range(6)
 WISH_X, WISH_Z, WISH_HEADING = 0, 1, 2
+
+# Metres a second below which a wish or a body counts as standing, and above which as going.
+_STAND, _GOES = 0.1, 0.25
 
 # Components that a trajectory dimension can hold.
 POSITION_X, POSITION_Z, DIRECTION_X, DIRECTION_Z, HEIGHT, VELOCITY_X, VELOCITY_Z = range(7)
@@ -37,10 +40,10 @@ def wish_of(n: int, velocity: Any, facing: Any, simulation: Any) -> tuple[float,
 @kernel
 def is_finite(n: int, velocity: Any, facing: Any) -> bool:
     """Whether all six numbers of a wish are finite."""
-    total = 0.0
+    finite = True
     for c in range(3):
-        total += 0.0 * velocity[n, c] + 0.0 * facing[n, c]
-    return math.isfinite(total)
+        finite = finite and math.isfinite(velocity[n, c]) and math.isfinite(facing[n, c])
+    return finite
 
 
 @kernel
@@ -52,6 +55,14 @@ def wish_changed(
     if dx * dx + dz * dz > velocity_change * velocity_change:
         return True
     return abs(wrap_angle(heading - wish_row[WISH_HEADING])) > facing_change
+
+
+@kernel
+def is_disobeyed(vx: float, vz: float, root_row: Any) -> bool:
+    """Whether the body goes although it is asked to stand, or stands although it is asked to go."""
+    speed = math.hypot(root_row[ROOT_VELOCITY_X], root_row[ROOT_VELOCITY_Z])
+    asked = math.hypot(vx, vz)
+    return (asked < _STAND and speed > _GOES) or (asked > _GOES and speed < _STAND)
 
 
 @kernel
@@ -125,7 +136,10 @@ def plan(
     frame_step: float,
     dt: float,
     interval: float,
+    impatience: Any,
+    patience: float,
     new_timer: Any,
+    new_impatience: Any,
     new_wish: Any,
     new_simulation: Any,
     trajectory_positions: Any,
@@ -133,10 +147,12 @@ def plan(
     query: Any,
     current: Any,
     due: Any,
+    eager: Any,
 ) -> int:
     """Before the search: predict, decide who searches, and write their queries.
 
     ``current`` becomes the continuing frame, or -1 where the playhead must leave (its clip or its tags end).
+    A character that has not obeyed for longer than ``patience`` seconds searches at once, and is ``eager``.
     Returns how many characters search, or ``-1 - n`` where the wish of character ``n`` is not finite.
     """
     searching = 0
@@ -151,10 +167,15 @@ def plan(
         last = run_stops[frame] - 1
         leave = playhead[n] + frame_step > last
         new_timer[n] = timer[n] - dt
-        if leave or new_timer[n] <= 1e-6 or wish_changed(vx, vz, heading, wish[n], velocity_change, facing_change):
+        changed = wish_changed(vx, vz, heading, wish[n], velocity_change, facing_change)
+        new_impatience[n] = impatience[n] + dt if is_disobeyed(vx, vz, root[n]) and not changed else 0.0
+        eager[n] = new_impatience[n] > patience
+        if leave or changed or eager[n] or new_timer[n] <= 1e-6:
             searching += 1
             due[n] = True
             new_timer[n] = interval
+            if eager[n]:
+                new_impatience[n] = 0.0
             new_wish[n, WISH_X], new_wish[n, WISH_Z], new_wish[n, WISH_HEADING] = vx, vz, heading
             current[n] = -1 if leave else int(playhead[n] + 0.5)
             fill_query(

@@ -156,7 +156,7 @@ class PathScript:
     name: str
     path: paths.Path
     speed: float = WALK_SPEED
-    lookahead: float = 0.8
+    lookahead: float = 0.65
     slowdown: float = 0.8
     tags: Tags = ()
 

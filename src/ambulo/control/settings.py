@@ -18,8 +18,8 @@ class SimulationSettings:
     """The simulation object: a point with a heading that follows the wish by springs, and that the body follows.
 
     The published controller uses 0.27 s for both half-lives (peers.md C4, methods.md 3.1). A heading spring of 0.27 s
-    needs 1.1 s to come within 5 degrees of a reversed wish; the rotation half-life here is shorter so that a 180 degree
-    change is answered within 0.8 s.
+    needs 1.1 s to come within 5 degrees of a reversed wish; the half-lives here are shorter, so that a 180 degree
+    change is answered within 0.8 s and a walk stops within half a second.
 
     Attributes:
         velocity_half_life: seconds, spring of the velocity towards the desired one.
@@ -35,7 +35,7 @@ class SimulationSettings:
             how fast a body can turn round.
     """
 
-    velocity_half_life: float = 0.27
+    velocity_half_life: float = 0.2
     rotation_half_life: float = 0.16
     adjustment_position_half_life: float = 0.1
     adjustment_rotation_half_life: float = 0.2
@@ -69,6 +69,9 @@ class SearchSettings:
             schema's weights (methods.md 3.1) are for half an hour of capture; with less, a closer pose is worth more
             than a closer trajectory: feet slide less at transitions, and the response stays.
         bias: how much better than the continuing pose a frame must be, in squared normalised feature units.
+        patience: seconds for which the body may go although it is asked to stand, or stand although it is asked to go,
+            before a search puts the trajectory first and the bias aside: nobody walks on because no stop fits the pose.
+        impatient_emphasis: what the trajectory's weights are multiplied by in such a search.
         surround: seconds around the playhead that are not candidates: they are the continuing pose in disguise, and a
             shorter stretch makes a standing body repeat the same breath.
         minimum_run: seconds that a candidate can be played at least before its tags or its clip end.
@@ -81,6 +84,8 @@ class SearchSettings:
     facing_change: float = 0.35
     pose_emphasis: float = 1.5
     bias: float = 0.25
+    patience: float = 0.1
+    impatient_emphasis: float = 5.0
     surround: float = 2.0
     minimum_run: float = 0.75
     default_tags: tuple[str, ...] = ("locomotion",)
