@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import socket
 import struct
 import threading
 import time
@@ -103,8 +104,8 @@ class Page:
 
 @pytest.fixture
 def page_socket(port: int) -> Iterator[Page]:
-    with open_page(port) as socket:
-        yield Page(socket)
+    with open_page(port) as connection:
+        yield Page(connection)
 
 
 def tick_of(frame: bytes) -> int:
@@ -271,8 +272,8 @@ def test_a_refusal_reaches_only_the_page_that_asked(port: int) -> None:
 
 
 def test_an_oversize_message_closes_the_connection_alone(port: int) -> None:
-    with open_page(port) as socket:
-        page = Page(socket)
+    with open_page(port) as connection:
+        page = Page(connection)
         page.until(type="status")
         page.send(type="set_tags", required=["x" * messages.MAXIMUM_MESSAGE_BYTES])
         with pytest.raises(ConnectionClosed) as closed:
@@ -280,13 +281,13 @@ def test_an_oversize_message_closes_the_connection_alone(port: int) -> None:
                 page.read()
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1009
-    with open_page(port) as socket:
-        Page(socket).until(type="hello")
+    with open_page(port) as connection:
+        Page(connection).until(type="hello")
 
 
 def test_a_flood_closes_the_connection(port: int) -> None:
-    with open_page(port) as socket:
-        page = Page(socket, acknowledge=False)
+    with open_page(port) as connection:
+        page = Page(connection, acknowledge=False)
         page.until(type="status")
         with pytest.raises(ConnectionClosed) as closed:
             for _ in range(2000):
@@ -298,8 +299,8 @@ def test_a_flood_closes_the_connection(port: int) -> None:
 
 
 def test_a_page_that_does_not_acknowledge_gets_no_backlog(port: int) -> None:
-    with open_page(port) as socket:
-        page = Page(socket, acknowledge=False)
+    with open_page(port) as connection:
+        page = Page(connection, acknowledge=False)
         page.until(type="status")
         page.next_frames(server.FRAMES_IN_FLIGHT)
         with pytest.raises(TimeoutError):
@@ -321,8 +322,8 @@ def test_pages_over_the_limit_are_turned_away(port: int) -> None:
     end = time.monotonic() + 5
     while time.monotonic() < end:
         try:
-            with open_page(port) as socket:
-                Page(socket).until(type="hello")
+            with open_page(port) as connection:
+                Page(connection).until(type="hello")
                 return
         except InvalidStatus:
             time.sleep(0.05)
@@ -344,14 +345,14 @@ def test_rewind_and_resume_over_the_wire(page_socket: Page) -> None:
 
 
 def test_nobody_watching_stops_the_clock(port: int) -> None:
-    with open_page(port) as socket:
-        page = Page(socket)
+    with open_page(port) as connection:
+        page = Page(connection)
         page.until(type="status")
         page.send(type="input", velocity=[0, 1.4])
         last = tick_of(page.next_frames(5)[-1])
     time.sleep(0.5)
-    with open_page(port) as socket:
-        page = Page(socket)
+    with open_page(port) as connection:
+        page = Page(connection)
         page.until(type="status")
         (frame,) = page.next_frames(1)
         assert tick_of(frame) - last < 15
@@ -376,6 +377,14 @@ def test_a_port_that_cannot_be_is_refused() -> None:
 def test_listens_on_the_loopback_interface_only() -> None:
     with server.bind() as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
+
+
+def test_accepted_sockets_do_not_wait_to_send() -> None:
+    """What asyncio looks at before it switches Nagle's algorithm off must hold for the sockets that it accepts."""
+    with server.bind() as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert (accepted.type, accepted.proto) == (socket.SOCK_STREAM, socket.IPPROTO_TCP)
 
 
 def test_a_page_that_was_not_built_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

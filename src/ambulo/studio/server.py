@@ -245,7 +245,9 @@ def bind(port: int = 0) -> socket.socket:
     Raises:
         StudioError: the port is taken or not allowed.
     """
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # The protocol is named, since asyncio switches Nagle's algorithm off only where it is: a pose that follows another
+    # message would wait 40 ms for the browser's delayed acknowledgement.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows, where SO_REUSEADDR would let two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
