@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 from ambulo.errors import AmbuloError, FormatError, nearest_names
@@ -32,3 +33,10 @@ def test_nearest_names_puts_the_likely_one_first() -> None:
     assert nearest_names("left_fot", ["hips", "left_foot", "right_foot"]).startswith("did you mean 'left_foot'")
     assert nearest_names("zzz", ["b", "a"]) == "valid names: a, b"
     assert nearest_names("zzz", []) == "there are none"
+
+
+def test_names_that_are_no_text_are_shown_with_their_bytes() -> None:
+    error = AmbuloError("'a\udcff.bvh' is empty", path="takes/a\udcff.bvh")
+    assert error.message == r"'a\xff.bvh' is empty"
+    assert error.facts()["path"] == r"takes/a\xff.bvh"
+    json.dumps(error.facts()).encode()

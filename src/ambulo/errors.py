@@ -36,7 +36,7 @@ class AmbuloError(Exception):
         key: str | None = None,
         remedy: str | None = None,
     ) -> None:
-        self.message = message
+        self.message = printable(message)
         self.path = None if path is None else Path(path)
         self.line = line
         self.joint = joint
@@ -70,7 +70,7 @@ class AmbuloError(Exception):
     def facts(self) -> dict[str, Any]:
         """The error's parts as a JSON-ready mapping."""
         return {
-            "path": None if self.path is None else str(self.path),
+            "path": None if self.path is None else printable(str(self.path)),
             "line": self.line,
             "joint": self.joint,
             "frame": self.frame,
@@ -117,6 +117,15 @@ class StudioError(AmbuloError):
 
 class AmbuloWarning(UserWarning):
     """Something was read or done that looks wrong but can be used."""
+
+
+def printable(name: str) -> str:
+    """A file's name as text that every encoding of Unicode can hold.
+
+    Names on disk may be no UTF-8 at all (old archives of other languages); Python keeps such bytes as surrogates, which
+    neither a JSON file nor a database takes. They become ``\\xNN``.
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def nearest_names(wrong: str, valid: Iterable[str], count: int = 3) -> str:

@@ -126,3 +126,23 @@ def test_unit_and_up_are_checked_before_anything_is_believed(tmp_path: Path, mot
         ambulo.load(tmp_path / "take.bvh", up="sideways")
     assert caught.value.key == "up"
     assert ambulo.load(tmp_path / "take.bvh", unit=0.5).source.unit == "custom"
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    try:
+        os.mkfifo(tmp_path / "take.bvh")
+    except (OSError, AttributeError):
+        pytest.skip("this system has no pipes")
+    assert "a pipe or a device" in str(refuse(tmp_path / "take.bvh"))
+    assert motion_files(tmp_path) == []
+
+
+def test_a_folder_that_may_not_be_entered_is_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(self: Path, **options: object) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "stat", denied)
+    assert "Permission denied" in str(refuse(tmp_path / "take.bvh"))
+    monkeypatch.setattr(Path, "iterdir", denied)
+    with pytest.raises(FormatError, match="the folder cannot be read"):
+        motion_files(tmp_path, recursive=True)

@@ -77,3 +77,8 @@ def test_a_name_proposes_every_role_it_may_mean_likeliest_first():
     assert proposals["chest"] == [2]
     assert proposals["spine"] == [2]
     assert "left_upper_leg" not in proposals
+
+
+@pytest.mark.parametrize("name", ["Spine" + "9" * 5000, "Spine\u00b2", "Spine\u0663"])
+def test_numbers_of_all_kinds_are_read(name: str) -> None:
+    assert name_parts(name).word.startswith("spine")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ambulo.errors import FormatError
+from ambulo.formats.paths import is_folder
 from ambulo.motion.motion import Motion
 
 _LFS_POINTER = b"version https://git-lfs"
@@ -59,6 +62,8 @@ def read_head(path: Path, count: int = 4096) -> bytes:
         FormatError: the path is missing, a folder, unreadable, empty, or a Git LFS pointer.
     """
     try:
+        if not stat.S_ISREG(path.stat().st_mode) and not is_folder(path):  # reading a pipe may never end
+            raise FormatError("this is a pipe or a device, not a file", path=path, remedy="save it as a file first")
         with path.open("rb") as file:
             head = file.read(count)
     except OSError as error:
@@ -90,8 +95,8 @@ def read_file(path: Path) -> bytes:
 
 
 def _cannot_open(path: Path, error: OSError) -> FormatError:
-    if path.is_dir():
+    if is_folder(path):
         return FormatError("this is a folder, not a file", path=path, remedy="use load_all for a folder of files")
-    if not path.exists():
+    if isinstance(error, FileNotFoundError) or error.errno == errno.ELOOP:
         return FormatError("there is no such file", path=path, remedy="check the path")
     return FormatError(f"the file cannot be read: {error.strerror or error}", path=path)

@@ -11,6 +11,7 @@ from typing import Any
 from ambulo.errors import AmbuloError, FormatError
 from ambulo.formats import bvh
 from ambulo.formats.format import Format, ReadOptions, read_head
+from ambulo.formats.paths import is_file, is_folder
 from ambulo.motion.motion import Motion
 
 FORMATS: tuple[Format, ...] = (bvh.FORMAT,)
@@ -84,7 +85,7 @@ def load_all(
     """
     path = Path(path)
     options = ReadOptions(unit, up, rate, strict, lenient)
-    if not path.is_dir():
+    if not is_folder(path):
         return _read(path, options)
     files = motion_files(path, recursive=recursive)
     if not files:
@@ -152,10 +153,18 @@ def save(motion: Motion | Sequence[Motion], path: str | Path, **options: Any) ->
 
 
 def motion_files(folder: str | Path, *, recursive: bool = False) -> list[Path]:
-    """The files of a folder whose extension is that of a motion format, sorted by path."""
+    """The files of a folder whose extension is that of a motion format, sorted by path.
+
+    Raises:
+        FormatError: the folder cannot be read.
+    """
     extensions = {ext for form in FORMATS for ext in form.extensions}
-    found = Path(folder).rglob("*") if recursive else Path(folder).iterdir()
-    files = [file for file in found if file.suffix.lower() in extensions and file.is_file()]
+    try:
+        next(Path(folder).iterdir(), None)  # rglob passes over what it may not read
+        found = Path(folder).rglob("*") if recursive else Path(folder).iterdir()
+        files = [file for file in found if file.suffix.lower() in extensions and is_file(file)]
+    except OSError as error:
+        raise FormatError(f"the folder cannot be read: {error.strerror or error}", path=folder) from None
     return sorted(file for file in files if not file.name.startswith("."))
 
 

@@ -93,14 +93,14 @@ def name_parts(name: str) -> NameParts:
         else:
             kept.append(token)
     words = [token for token in kept if token != "*"]
-    while len(words) > 1 and (words[0] in _PREFIXES or words[0].isdigit() or words[0] == "c"):
+    while len(words) > 1 and (words[0] in _PREFIXES or words[0].isdecimal() or words[0] == "c"):
         words = words[1:]
-    digits = [token for token in words if token.isdigit()]
-    letters = [token for token in words if not token.isdigit()]
+    digits = [token for token in words if token.isdecimal()]
+    letters = [token for token in words if not token.isdecimal()]
     return NameParts(
         side=side,
         word="".join(letters),
-        number=int(digits[-1]) if digits else None,
+        number=int(digits[-1][-18:]) if digits else None,
         helper=any(token in _HELPERS for token in letters),
         key=" ".join(kept),
     )
