@@ -50,6 +50,13 @@ def test_the_rate_reaches_the_preparation(tmp_path: Path) -> None:
             "'joint'",
         ),
         (MINIMAL + "[prepare]\ncontact_sped = 0.1\n", 4, "did you mean 'contact_speed'"),
+        (MINIMAL + "[prepare]\nposition_window = nan\n", 4, "nan is not possible"),
+        (MINIMAL + "[prepare]\ncontact_window = 1e300\n", 4, "1e+300 is not possible"),
+        (MINIMAL + "[prepare]\ncontact_speed = -1.0\n", 4, "-1 is not possible"),
+        (MINIMAL + "[prepare]\nsmoothing_order = 99\n", 4, "99 is not possible"),
+        ("prepare = 3\n" + MINIMAL, 1, "expected object, got int"),
+        ("rate = " + "9" * 5000 + "\n" + MINIMAL, None, "thousands of digits"),
+        ("name = " + "[" * 3000 + "]" * 3000 + "\n" + MINIMAL, None, "brackets in each other"),
         (MINIMAL + "[prepare]\nrate = 30\n", 4, "the rate belongs to the top"),
         (MINIMAL + '[roles]\nleft_fot = "LeftFoot"\n', 4, "did you mean 'left_foot'"),
         ('rate = "fast"\n' + MINIMAL, 1, "expected float, got str"),
@@ -70,7 +77,7 @@ def test_the_rate_reaches_the_preparation(tmp_path: Path) -> None:
         (MINIMAL + "mirror = false\n", 3, "belongs to the top of the file, above the first [table]"),
     ],
 )
-def test_errors_name_line_and_remedy(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_errors_name_line_and_remedy(tmp_path: Path, text: str, line: int | None, words: str) -> None:
     with pytest.raises(ProjectError) as caught:
         load(tmp_path, text)
     assert caught.value.path == tmp_path / "ambulo.toml"

@@ -164,3 +164,14 @@ def test_bones_without_length_make_no_nan(walk):
     clip = prepare_take(flat)
     for array in (clip.positions, clip.rotations, clip.velocities, clip.angular_velocities):
         assert np.isfinite(array).all()
+
+
+@pytest.mark.parametrize("settings", [{"rate": 0.0}, {"position_window": -1.0}, {"glitch_margin": float("nan")}])
+def test_settings_that_are_not_possible_are_refused(take, settings):
+    with pytest.raises(MotionError, match="not possible"):
+        prepare_take(take, PrepareSettings(**settings))
+
+
+def test_a_frame_time_of_hours_is_not_filled_with_frames(take):
+    with pytest.raises(MotionError, match=r"0\.001 frames a second"):
+        prepare_take(replace(take, rate=0.001))

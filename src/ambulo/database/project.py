@@ -14,6 +14,7 @@ from ambulo.database.play_settings import PlaySettings
 from ambulo.database.tags import check_tag
 from ambulo.database.toml_check import check_keys, line_of, validation_error
 from ambulo.errors import FormatError, ProjectError, nearest_names
+from ambulo.formats.paths import is_file, is_folder
 from ambulo.prepare.settings import PrepareSettings
 
 PROJECT_FILE = "ambulo.toml"
@@ -97,9 +98,10 @@ def project_file(path: str | Path) -> Path:
         ProjectError: there is none.
     """
     path = Path(path)
-    file = path / PROJECT_FILE if path.is_dir() else path
-    if not file.is_file():
-        what = "has no ambulo.toml" if path.is_dir() else "does not exist"
+    folder = is_folder(path)
+    file = path / PROJECT_FILE if folder else path
+    if not is_file(file):
+        what = "has no ambulo.toml" if folder else "does not exist, or may not be read"
         raise ProjectError(what, path=path, remedy=f"make a project with `ambulo new {path} --from FOLDER_OF_TAKES`")
     return file
 
@@ -123,12 +125,16 @@ def load_project(path: str | Path) -> Project:
     except tomllib.TOMLDecodeError as error:
         message, line = _split_toml_error(str(error))
         raise ProjectError(f"is not TOML: {message}", path=file, line=line) from None
+    except (ValueError, RecursionError):  # what Python's reader does not foresee
+        raise ProjectError(
+            "cannot be read: it has a number of thousands of digits, or hundreds of brackets in each other", path=file
+        ) from None
     except OSError as error:
         raise ProjectError(f"cannot be read: {error.strerror}", path=file) from None
     if "folder" in data:
         raise ProjectError("unknown key 'folder'", path=file, line=line_of(text, ("folder",)), key="folder")
     check_keys(data, Project, text, file)
-    if "rate" in data.get("prepare", {}):
+    if isinstance(data.get("prepare"), dict) and "rate" in data["prepare"]:
         raise ProjectError(
             "the rate belongs to the top of the file, not into [prepare]",
             path=file,
@@ -161,6 +167,9 @@ def _check_values(project: Project, text: str, file: Path) -> None:
 
     if not (math.isfinite(project.rate) and 1.0 <= project.rate <= 1000.0):
         raise fail(f"a rate of {project.rate:g} frames a second is not possible", "rate", remedy="60 is usual")
+    fault = project.prepare.fault()
+    if fault is not None:
+        raise fail(fault[1], "prepare", fault[0], remedy="leave the key out for the usual value")
     if not project.sources:
         raise fail("the project names no takes", "sources", remedy="add a [[sources]] table with a path")
     for role in project.roles:

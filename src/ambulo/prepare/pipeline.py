@@ -25,6 +25,9 @@ from ambulo.prepare.velocities import angular, linear
 SHORTEST = 0.2
 """Seconds: a usable range shorter than this holds no motion to match."""
 
+SLOWEST_RATE = 1.0
+"""Frames a second. Slower takes have a wrong frame time; to believe it is to make hours of motion of a few frames."""
+
 SERIOUS = 0.1
 """Metres: a pop or flip that throws no part of the body this far (a thumb, a toe tip) is reported but stays usable."""
 
@@ -46,10 +49,19 @@ def prepare_take(
 
     Raises:
         SkeletonError: hips, legs or feet cannot be told on this skeleton, or an override names nothing.
-        MotionError: too short, or values that are not numbers.
+        MotionError: too short, too slow, or values or settings that are not possible numbers.
     """
     settings = settings or PrepareSettings()
     path = motion.source.path
+    fault = settings.fault()
+    if fault is not None:
+        raise MotionError(f"the setting {fault[0]} = {fault[1]}", key=fault[0])
+    if motion.rate < SLOWEST_RATE:
+        raise MotionError(
+            f"the take has {motion.rate:g} frames a second; between frames so far apart nothing is known",
+            path=path,
+            remedy="give the true rate in its [[sources]] table, or exclude it",
+        )
     _check_length(motion, motion.frame_count, "")
     _check_finite(motion)
     notes = list(motion.source.notes)

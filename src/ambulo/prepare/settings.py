@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
+
+LIMITS: dict[str, tuple[float, float]] = {
+    "rate": (1.0, 1000.0),
+    "position_window": (0.0, 60.0),
+    "direction_window": (0.0, 60.0),
+    "smoothing_order": (0, 9),
+    "contact_speed": (0.0, 100.0),
+    "contact_window": (0.0, 60.0),
+    "contact_height": (0.0, 100.0),
+    "glitch_speed": (0.0, 1e6),
+    "glitch_margin": (0.0, 60.0),
+}
+"""Least and greatest of each constant: far beyond what is sensible, and near enough that arithmetic stays sound."""
 
 
 class PrepareSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,3 +49,11 @@ class PrepareSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     trim: bool = True
     glitch_speed: float = 20.0
     glitch_margin: float = 0.05
+
+    def fault(self) -> tuple[str, str] | None:
+        """The first constant that is not possible, as its key and what is wrong with it; None where all are."""
+        for key, (least, greatest) in LIMITS.items():
+            value = getattr(self, key)
+            if value is not None and not (math.isfinite(value) and least <= value <= greatest):
+                return key, f"{value:g} is not possible, it must lie between {least:g} and {greatest:g}"
+        return None
