@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +17,11 @@ import pytest
 import ambulo
 from ambulo.database import prepare_jobs
 from ambulo.database.build import build_frames
+from ambulo.database.catalog import CatalogRows, FrameRange, write_catalog
 from ambulo.database.database import Database
 from ambulo.database.project import load_project
 from ambulo.database.staleness import staleness
-from ambulo.errors import ProjectError
+from ambulo.errors import DatabaseError, ProjectError
 from ambulo.motion.kinematics import forward
 from ambulo.motion.mirroring import mirror_pairs
 from ambulo.prepare.pipeline import prepare_take
@@ -342,3 +345,26 @@ def test_progress_tells_every_stage_to_its_end(make_project: Make) -> None:
     last = {stage: (done, total) for stage, done, total in told}
     assert list(last) == ["scan", "prepare", "write", "index"]
     assert all(done == total > 0 for done, total in last.values())
+
+
+def test_a_full_disk_ends_the_build_and_is_no_fault_of_a_take(
+    make_project: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project("walk_a.bvh", "run_b.bvh")
+    write = prepare_jobs.write_tensors
+
+    def full(path: Path, *arguments: Any, **options: Any) -> None:
+        if path.name == "1.safetensors":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, *arguments, **options)
+
+    monkeypatch.setattr(prepare_jobs, "write_tensors", full)
+    with pytest.raises(DatabaseError, match="No space left"):
+        build_frames(project)
+    assert not (project / "database").exists()
+
+
+def test_a_catalogue_that_sqlite_cannot_write_is_refused(tmp_path: Path) -> None:
+    rows = CatalogRows((), (), (), (FrameRange(0, "tag", 0, 1, None),), ())  # type: ignore[arg-type]
+    with pytest.raises(DatabaseError, match="cannot be written"):
+        write_catalog(tmp_path / "catalog.sqlite", rows, ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,8 @@ def test_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path) -> None:
         ("start,stop,tag\n# fine\n2,1,walk\n", 3, "stops at 1.0 s, before it starts at 2.0 s"),
         ("start,stop,tag\n1,1,walk\n", 2, "before it starts"),
         ("start,stop,tag\n0,1,\n", 2, "a tag is empty"),
+        ('start,stop,tag\n0,1,"walk\n', 2, "no row of a table"),
+        ("start,stop,tag\n0,1," + "x" * 200_000 + "\n", 2, "no row of a table"),
         ("start,stop,tag\n0,1,a/b\n", 2, "'a/b' cannot be a tag"),
     ],
 )
@@ -161,3 +164,9 @@ def test_merged_ranges_are_sorted_disjoint_and_hold_the_same_frames(pairs: list[
     assert (merged[:, 0] < merged[:, 1]).all()
     assert (merged[1:, 0] > merged[:-1, 1]).all()
     assert np.array_equal(tags.merge_ranges(merged.tolist()), merged)
+
+
+def test_accents_that_are_written_apart_are_the_same_tag() -> None:
+    apart = unicodedata.normalize("NFD", "Caf\u00e9")
+    assert tags.check_tag(apart) == tags.check_tag("Caf\u00e9") == "caf\u00e9"
+    assert tags.words_of(f"{apart}_01") == ["caf\u00e9"]

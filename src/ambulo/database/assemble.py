@@ -91,7 +91,7 @@ def read_take_tags(project: Project, takes: Sequence[Take]) -> list[list[TagNote
         if "name" in source.tags_from:
             notes += [TagNote(TagRange(None, None, tag), "name") for tag in tags_of_file_name(take.relative)]
         file = tag_file_of(take.path)
-        if file.is_file():
+        if file.exists():
             notes += [TagNote(entry, "file") for entry in read_tag_file(file)]
         tags.append(list(dict.fromkeys(notes)))
     return tags

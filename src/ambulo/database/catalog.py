@@ -100,7 +100,18 @@ class CatalogRows(NamedTuple):
 
 
 def write_catalog(path: Path, rows: CatalogRows, channels: Iterable[Channel]) -> None:
-    """Write ``catalog.sqlite``."""
+    """Write ``catalog.sqlite``.
+
+    Raises:
+        DatabaseError: SQLite cannot, such as on a full disk.
+    """
+    try:
+        _write_catalog(path, rows, channels)
+    except sqlite3.Error as error:
+        raise DatabaseError(f"cannot be written: {error}", path=path, remedy="make room on the disk") from None
+
+
+def _write_catalog(path: Path, rows: CatalogRows, channels: Iterable[Channel]) -> None:
     tags = {name: number for number, name in enumerate(sorted({r.tag for r in rows.ranges}))}
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

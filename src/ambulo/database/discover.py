@@ -11,6 +11,7 @@ import msgspec
 
 from ambulo.database.project import SourceSpec
 from ambulo.errors import AmbuloError, ProjectError
+from ambulo.formats.paths import is_file, is_folder
 from ambulo.motion.motion import Motion
 
 _SAMPLE = 16
@@ -54,9 +55,9 @@ def discover(folder: Path) -> Discovery:
     """
     from ambulo.formats.registry import load_all, motion_files
 
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise ProjectError(
-            "this is a file, not a folder" if folder.exists() else "there is no such folder",
+            "this is a file, not a folder" if is_file(folder) else "there is no such folder",
             path=folder,
             remedy="give the folder that holds the takes",
         )

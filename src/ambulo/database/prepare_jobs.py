@@ -68,7 +68,11 @@ def tensor_name(clip: int, mirrored: bool, channel: str) -> str:
 
 
 def run_job(job: PrepareJob) -> JobResult:
-    """Read, prepare and mirror one take. A take that cannot be used gives a record with the reason, not an error."""
+    """Read, prepare and mirror one take. A take that cannot be used gives a record with the reason, not an error.
+
+    Raises:
+        OSError: the frames cannot be written.
+    """
     from ambulo.prepare.mirror import mirror_clip
 
     try:
@@ -87,11 +91,12 @@ def run_job(job: PrepareJob) -> JobResult:
             records.append(
                 ClipRecord(clip.frame_count, clip.start_time, key, invalid, source.licence, source.attribution)
             )
-        write_tensors(job.output, tensors, sync=False)
     except AmbuloError as error:
         return JobResult(job.number, TakeRecord(job.key, failure=Failure.of(error)), {})
     except Exception as error:  # one odd take must not end the build of ten thousand good ones
         return JobResult(job.number, TakeRecord(job.key, failure=Failure.of(error)), {})
+    # A full disk is no fault of the take: it must end the build, else the database would lack takes that are fine.
+    write_tensors(job.output, tensors, sync=False)
     first = clips[0].source
     record = TakeRecord(
         job.key,

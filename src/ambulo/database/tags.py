@@ -17,6 +17,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -62,8 +63,8 @@ def tag_file_of(take: Path) -> Path:
 
 
 def normalize_tag(text: str) -> str:
-    """Lower case, trimmed, inner blanks as ``_``."""
-    return re.sub(r"\s+", "_", text.strip().lower())
+    """Lower case, trimmed, inner blanks as ``_``, accents joined to their letters (macOS takes them apart)."""
+    return re.sub(r"\s+", "_", unicodedata.normalize("NFC", text).strip().lower())
 
 
 def check_tag(tag: str, *, path: Path | None = None, line: int | None = None) -> str:
@@ -101,7 +102,10 @@ def read_tag_file(path: Path) -> list[TagRange]:
         content = row.split("#", 1)[0].strip()
         if not content:
             continue
-        cells = [cell.strip() for cell in next(csv.reader([content]))]
+        try:
+            cells = [cell.strip() for cell in next(csv.reader([content], strict=True))]
+        except csv.Error as error:  # a quote that does not end, a cell without end
+            raise ProjectError(f"is no row of a table: {error}", path=path, line=line) from None
         if header is None:
             header = [cell.lower() for cell in cells]
             if header != list(COLUMNS):
@@ -156,7 +160,7 @@ def words_of(text: str) -> list[str]:
     (``train``, ``dataset``, ``take``, ...) and single letters are dropped; a negation stays with its word:
     ``dataset-1_walk_not-confident_001`` -> ``walk``, ``not-confident``.
     """
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text)
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", unicodedata.normalize("NFC", text))
     words: list[str] = []
     negation = ""
     for word in re.split(r"[^A-Za-z\u00c0-\uffff]+", spaced):

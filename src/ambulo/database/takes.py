@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +16,8 @@ import msgspec
 
 from ambulo.database.project import Project, SourceSpec
 from ambulo.database.tags import tag_file_of
-from ambulo.errors import ProjectError, nearest_names
+from ambulo.errors import ProjectError, nearest_names, printable
+from ambulo.formats.paths import is_file, is_folder
 
 # A file written in the same instant as it is hashed may change again without its time changing.
 _SETTLED_NS = 2_000_000_000
@@ -47,7 +50,11 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 
 
 def walk_files(folder: Path) -> Iterator[tuple[str, Path, int]]:
-    """Relative path, path and size of every file under a folder; hidden ones are skipped, links to folders followed."""
+    """Relative path, path and size of every file under a folder; hidden ones are skipped, links to folders followed.
+
+    A link that leads nowhere is a file of no bytes, so that it is reported and not lost; pipes and devices, whose
+    reading may never end, are no files.
+    """
     seen: set[str] = set()
     for root, names, files in os.walk(folder, followlinks=True):
         real = os.path.realpath(root)
@@ -59,7 +66,13 @@ def walk_files(folder: Path) -> Iterator[tuple[str, Path, int]]:
         for name in files:
             if not name.startswith("."):
                 path = Path(root, name)
-                yield path.relative_to(folder).as_posix(), path, path.stat().st_size
+                try:
+                    info = path.stat()
+                except OSError:
+                    yield path.relative_to(folder).as_posix(), path, 0
+                    continue
+                if stat.S_ISREG(info.st_mode):
+                    yield path.relative_to(folder).as_posix(), path, info.st_size
 
 
 def find_takes(project: Project) -> list[Take]:
@@ -69,10 +82,10 @@ def find_takes(project: Project) -> list[Take]:
         ProjectError: a source's folder is missing, or none of its files match.
     """
     takes: list[Take] = []
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for number, source in enumerate(project.sources):
-        found = [take for take in _takes_of(project, number, source) if take.path not in seen]
-        seen.update(take.path for take in found)
+        found = [take for take in _takes_of(project, number, source) if os.path.realpath(take.path) not in seen]
+        seen.update(os.path.realpath(take.path) for take in found)
         takes += found
     return takes
 
@@ -80,10 +93,12 @@ def find_takes(project: Project) -> list[Take]:
 def _takes_of(project: Project, number: int, source: SourceSpec) -> Sequence[Take]:
     root = project.folder / source.path
     shown = source.path.replace("\\", "/").rstrip("/") or "."
-    if root.is_file():
-        return [Take(number, root.name, root, shown, root.stat().st_size)]
-    if not root.is_dir():
-        siblings = [p.name for p in root.parent.iterdir() if p.is_dir()] if root.parent.is_dir() else []
+    if is_file(root):
+        return [Take(number, printable(root.name), root, shown, root.stat().st_size)]
+    if not is_folder(root):
+        siblings: list[str] = []
+        with suppress(OSError, ValueError):
+            siblings += [p.name for p in root.parent.iterdir() if is_folder(p)]
         hint = f"; {nearest_names(root.name, siblings)}" if siblings else ""
         raise ProjectError(
             f"the folder {str(root)!r} does not exist{hint}",
@@ -92,13 +107,14 @@ def _takes_of(project: Project, number: int, source: SourceSpec) -> Sequence[Tak
             remedy="correct the path of the source; it is relative to the project file",
         )
     wanted, unwanted = compile_glob(source.glob), [compile_glob(pattern) for pattern in source.exclude]
-    skip = project.database_folder.resolve()
+    # Not Path.resolve: it raises where links lead in a circle.
+    skip = Path(os.path.realpath(project.database_folder))
     files = sorted(
         (relative, path, size)
         for relative, path, size in walk_files(root)
         if wanted.fullmatch(relative)
         and not any(pattern.fullmatch(relative) for pattern in unwanted)
-        and skip not in path.resolve().parents
+        and skip not in Path(os.path.realpath(path)).parents
     )
     if not files:
         raise ProjectError(
@@ -108,7 +124,9 @@ def _takes_of(project: Project, number: int, source: SourceSpec) -> Sequence[Tak
             remedy="check path, glob and exclude of the source",
         )
     prefix = "" if shown == "." else f"{shown}/"
-    return [Take(number, relative, path, prefix + relative, size) for relative, path, size in files]
+    return [
+        Take(number, printable(relative), path, printable(prefix + relative), size) for relative, path, size in files
+    ]
 
 
 class Stamp(msgspec.Struct, frozen=True, array_like=True):
@@ -134,7 +152,9 @@ class Hasher:
         """The hash of a file; None where there is no such file."""
         try:
             info = path.stat()
-            stamp = self._known.get(str(path))
+            if not stat.S_ISREG(info.st_mode):  # reading a pipe may never end
+                raise ProjectError("cannot be read: it is no regular file", path=path)
+            stamp = self._known.get(printable(str(path)))
             if stamp is None or (stamp.size, stamp.modified_ns) != (info.st_size, info.st_mtime_ns):
                 with path.open("rb") as file:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -144,12 +164,15 @@ class Hasher:
         except OSError as error:
             raise ProjectError(f"cannot be read: {error.strerror}", path=path) from None
         if info.st_mtime_ns < time.time_ns() - _SETTLED_NS:
-            self.stamps[str(path)] = stamp
+            self.stamps[printable(str(path))] = stamp
         return stamp.sha256
 
 
 class TakeInput(msgspec.Struct, frozen=True, array_like=True):
-    """The content that one take brings into a build: hashes of its file and of its tag file."""
+    """The content that one take brings into a build: hashes of its file and of its tag file.
+
+    The file's is empty where it cannot be read: such a take is a problem of its own, not of the whole build.
+    """
 
     label: str
     sha256: str
@@ -160,12 +183,13 @@ def hash_takes(takes: Sequence[Take], hasher: Hasher) -> list[TakeInput]:
     """The inputs of all takes.
 
     Raises:
-        ProjectError: a file vanished or cannot be read.
+        ProjectError: a tag file cannot be read.
     """
     inputs = []
     for take in takes:
-        digest = hasher.sha256(take.path)
-        if digest is None:
-            raise ProjectError("vanished while the project was read", path=take.path)
+        try:
+            digest = hasher.sha256(take.path) or ""
+        except ProjectError:  # the preparation meets it again, and says so of this take
+            digest = ""
         inputs.append(TakeInput(take.label, digest, hasher.sha256(tag_file_of(take.path))))
     return inputs
