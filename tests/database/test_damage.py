@@ -38,6 +38,17 @@ def ruin_catalog(folder: Path) -> None:
     path.write_bytes(b"\0" * path.stat().st_size)
 
 
+def ruin_shard(folder: Path) -> None:
+    path = folder / "frames" / "rotations.safetensors"
+    path.write_bytes(b"\xff" * path.stat().st_size)
+
+
+def misplace_parent(folder: Path) -> None:
+    skeleton = json.loads((folder / "manifest.json").read_text())["skeleton"]
+    skeleton["parents"][3] = 99
+    edit_manifest(folder, skeleton=skeleton)
+
+
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "newer version": (lambda folder: edit_manifest(folder, version=99), "layout version 99, this ambulo reads 1"),
     "no version": (lambda folder: edit_manifest(folder, version="one"), "layout version one"),
@@ -48,6 +59,11 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a truncated shard": (truncate, r"bytes where \d+ were written"),
     "no catalogue": (remove_catalog, "is missing from the database"),
     "a ruined catalogue": (ruin_catalog, "damaged"),
+    "a ruined shard of the same size": (ruin_shard, "damaged"),
+    "a manifest of brackets": (lambda folder: (folder / "manifest.json").write_text("[" * 100_000), "damaged"),
+    "no rate": (lambda folder: edit_manifest(folder, rate=0), "damaged: a rate of 0"),
+    "a rate beyond numbers": (lambda folder: edit_manifest(folder, rate=1e308), "damaged: a rate of 1e"),
+    "a parent that is no joint": (misplace_parent, "the parent of joint 3 is 99"),
 }
 
 
@@ -63,7 +79,7 @@ def test_damage_is_refused_with_a_remedy_and_mended_by_a_build(make_project: Mak
         Database.open(project)
     assert caught.value.path is not None and caught.value.path.is_relative_to(folder)
     assert caught.value.remedy
-    report = build_frames(project, force=damage == "a ruined catalogue")  # its size is as it was: a build trusts it
+    report = build_frames(project)
     assert not report.up_to_date
     assert content(folder) == whole
 
@@ -98,3 +114,47 @@ def test_the_catalogue_is_open_to_any_sqlite_tool(make_project: Make) -> None:
     channels = connection.execute("SELECT name, shape, unit FROM channels ORDER BY name").fetchall()
     assert ("velocities", "jointx3", "m/s") in channels
     connection.close()
+
+
+def test_a_database_on_another_disk_is_built_there_again_and_again(make_project: Make, tmp_path: Path) -> None:
+    project, disk = make_project("walk_a.bvh"), tmp_path / "disk"
+    disk.mkdir()
+    try:
+        (project / "database").symlink_to(disk / "database", target_is_directory=True)
+    except OSError:
+        pytest.skip("this system lets no one make links")
+    for _ in range(3):
+        assert not build_frames(project, force=True).up_to_date
+        assert (project / "database").is_symlink()
+        assert Database.open(project).frame_count > 0
+    assert sorted(path.name for path in disk.iterdir()) == ["database", "database.lock"]
+
+
+@pytest.mark.parametrize("name", ["database", "database.previous"])
+def test_a_file_in_the_place_of_a_database_is_replaced(make_project: Make, name: str) -> None:
+    project = make_project("walk_a.bvh")
+    (project / name).write_text("in the way")
+    for _ in range(2):
+        build_frames(project, force=True)
+        assert Database.open(project).frame_count > 0
+    assert not (project / "database.previous").exists()
+
+
+def test_a_place_where_nothing_can_be_written_is_refused(make_project: Make) -> None:
+    project = make_project("walk_a.bvh")
+    (project / "database.lock").mkdir()
+    with pytest.raises(DatabaseError, match="nothing can be built here"):
+        build_frames(project)
+
+
+def test_stamps_that_cannot_be_written_are_no_reason_to_fail(make_project: Make) -> None:
+    project = make_project("walk_a.bvh")
+    build_frames(project)
+    (project / "database" / "stamps.json.new").mkdir()
+    assert build_frames(project).up_to_date
+
+
+def test_a_project_file_leads_to_its_database(make_project: Make) -> None:
+    project = make_project("walk_a.bvh")
+    build_frames(project)
+    assert Database.open(project / "ambulo.toml").frame_count == Database.open(project).frame_count

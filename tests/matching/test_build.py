@@ -118,3 +118,17 @@ def test_missing_and_damaged_files_are_refused(project):
     (project / "database" / FEATURES_FILE).unlink()
     with pytest.raises(DatabaseError, match="no features"):
         load_index(database)
+
+
+@pytest.mark.parametrize("name", [FEATURES_FILE, INDEX_FILE])
+def test_ruined_contents_are_not_called_up_to_date(project, name):
+    build(project, jobs=1)
+    path = project / "database" / name
+    whole = path.read_bytes()
+    half = len(whole) // 2
+    path.write_bytes(whole[:half] + b"\xff" * (len(whole) - half))
+    with pytest.raises(DatabaseError):
+        load_index(Database.open(project))
+    assert not build(project, jobs=1).up_to_date
+    assert path.read_bytes() == whole
+    assert build(project, jobs=1).up_to_date

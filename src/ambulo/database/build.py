@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -40,8 +41,9 @@ from ambulo.database.records import (
     write_stamps,
 )
 from ambulo.database.report import BuildReport, TakeProblem, problems_of, report_of
+from ambulo.database.soundness import check_sound
 from ambulo.database.storage import Array, map_tensors
-from ambulo.database.swap import BuildLock, recover, staging_of, swap_in
+from ambulo.database.swap import BuildLock, behind_links, recover, staging_of, swap_in
 from ambulo.database.takes import Hasher, Take, find_takes, hash_takes
 from ambulo.errors import DatabaseError, ProjectError
 
@@ -89,7 +91,7 @@ def build_frames(
     began = time.perf_counter()
     project = load_project(project_path)
     worker_count(jobs, ())  # refuses a number that is not possible even where nothing is to be done
-    folder = project.database_folder if folder is None else Path(folder)
+    folder = behind_links(project.database_folder if folder is None else Path(folder))
     tell = progress or (lambda stage, done, total: None)
     with BuildLock(folder):
         recover(folder)
@@ -103,7 +105,8 @@ def build_frames(
         if state is not None and _is_current(folder, inputs, state):
             if strict:
                 _refuse_problems(project, problems_of(takes, state.records, state.excluded))
-            write_stamps(folder, hasher.stamps)
+            with suppress(OSError):  # a project that cannot be written to is up to date all the same
+                write_stamps(folder, hasher.stamps)
             return _report(project, folder, takes, state, began, up_to_date=True)
         build = _Build(project, folder, takes, inputs, state, tell)
         try:
@@ -160,8 +163,7 @@ def _refuse_problems(project: Project, problems: Sequence[TakeProblem]) -> None:
 
 def _is_current(folder: Path, inputs: Inputs, state: BuildState) -> bool:
     try:
-        manifest = read_manifest(folder)
-        check_files(folder, manifest)
+        manifest = check_sound(folder)
     except DatabaseError:
         return False
     return manifest.digest == inputs.digest and state.inputs == inputs

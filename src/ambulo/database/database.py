@@ -14,9 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.database.catalog import CATALOG, Clip, read_catalog
 from ambulo.database.channels import CHANNELS
 from ambulo.database.manifest import MANIFEST, check_files, read_manifest
+from ambulo.database.project import PROJECT_FILE
 from ambulo.database.storage import map_tensors
 from ambulo.database.tags import TagRange, merge_ranges, range_to_frames, ranges_to_mask, unknown_tag_text
 from ambulo.errors import DatabaseError, QueryError
+from ambulo.formats.paths import is_file
 from ambulo.motion.skeleton import Skeleton
 from ambulo.prepare.clip import PreparedClip
 
@@ -84,18 +86,21 @@ class Database:
 
     @classmethod
     def open(cls, folder: str | Path) -> Database:
-        """Open a built database: its own folder, or that of a project with a ``database`` in it.
+        """Open a built database: its own folder, that of a project with a ``database`` in it, or its project file.
 
         Takes milliseconds: frames are read from the disk when they are touched.
 
         Raises:
             DatabaseError: there is none, it is damaged, or of another version; the message says what to do.
         """
-        from ambulo.database.swap import recover
+        from ambulo.database.swap import behind_links, recover
 
         folder = Path(folder)
-        if not (folder / MANIFEST).is_file() and folder.name != "database":
+        if folder.name == PROJECT_FILE and is_file(folder):
+            folder = folder.parent
+        if not is_file(folder / MANIFEST) and folder.name != "database":
             folder = folder / "database"
+        folder = behind_links(folder)
         # A build may put a new database in the place of the one that is being opened; then it is opened again.
         for attempt in range(_ATTEMPTS):
             recover(folder)

@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 
 from ambulo.database.channels import Channel
-from ambulo.errors import DatabaseError
+from ambulo.errors import DatabaseError, SkeletonError
 from ambulo.motion.skeleton import Skeleton
+from ambulo.prepare.settings import LIMITS
 
 FORMAT = "ambulo database"
 VERSION = 1
@@ -111,7 +112,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise DatabaseError(
             "there is no database here", path=folder, remedy="build it with `ambulo build PROJECT`"
         ) from None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise DatabaseError(f"is damaged: {error}", path=path, remedy=_AGAIN) from None
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise DatabaseError("is not the manifest of an ambulo database", path=path, remedy=_AGAIN)
@@ -125,9 +126,14 @@ def read_manifest(folder: Path) -> Manifest:
             remedy="update ambulo, or build the database again with this one" if newer else _AGAIN,
         )
     try:
-        return msgspec.convert(raw, Manifest)
-    except msgspec.ValidationError as error:
+        manifest = msgspec.convert(raw, Manifest)
+        manifest.skeleton.skeleton()
+    except (msgspec.ValidationError, SkeletonError, ValueError, OverflowError) as error:
         raise DatabaseError(f"is damaged: {error}", path=path, remedy=_AGAIN) from None
+    least, greatest = LIMITS["rate"]
+    if not least <= manifest.rate <= greatest:
+        raise DatabaseError(f"is damaged: a rate of {manifest.rate:g}", path=path, key="rate", remedy=_AGAIN)
+    return manifest
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:

@@ -183,7 +183,7 @@ def read_state(folder: Path) -> BuildState | None:
     """The state of a built database; None where there is none that can be read (then everything is built anew)."""
     try:
         return msgspec.json.decode((folder / BUILD_FILE).read_bytes(), type=BuildState)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, RecursionError):
         return None
 
 
@@ -191,7 +191,7 @@ def read_stamps(folder: Path) -> dict[str, Stamp]:
     """The stamps of the last build; none where they cannot be read (then every take is hashed)."""
     try:
         return msgspec.json.decode((folder / STAMPS_FILE).read_bytes(), type=dict[str, Stamp])
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, RecursionError):
         return {}
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from ambulo.database.manifest import check_files, read_manifest
 from ambulo.database.project import Project
 from ambulo.database.records import (
     DATABASE_ROOMS,
@@ -17,6 +16,7 @@ from ambulo.database.records import (
     read_stamps,
     read_state,
 )
+from ambulo.database.soundness import check_sound
 from ambulo.database.takes import Hasher, find_takes, hash_takes
 from ambulo.errors import DatabaseError
 
@@ -66,7 +66,7 @@ def staleness(project: Project, folder: Path | None = None) -> Staleness:
     """
     folder = project.database_folder if folder is None else folder
     try:
-        check_files(folder, read_manifest(folder))
+        check_sound(folder)
     except DatabaseError as error:
         return Staleness((error.message,))
     state = read_state(folder)

@@ -126,7 +126,7 @@ def map_tensors(path: Path) -> dict[str, Array]:
         return {name: _view(buffer, 8 + length, name, entry) for name, entry in table.items() if name != "__metadata__"}
     except FileNotFoundError:
         raise DatabaseError("is missing", path=path, remedy="run `ambulo build` again") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DatabaseError(f"is damaged: {error}", path=path, remedy="run `ambulo build` again") from None
 
 

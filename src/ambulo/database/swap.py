@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from ambulo.database.manifest import MANIFEST
 from ambulo.database.storage import sync_folder
 from ambulo.errors import DatabaseError
+from ambulo.formats.paths import is_file, is_folder
 
 
 def staging_of(folder: Path) -> Path:
@@ -28,10 +30,23 @@ def previous_of(folder: Path) -> Path:
     return folder.with_name(folder.name + ".previous")
 
 
+def behind_links(folder: Path) -> Path:
+    """The folder that a link leads to, such as a database kept on another disk; all renames happen beside it."""
+    return Path(os.path.realpath(folder)) if folder.is_symlink() else folder
+
+
+def remove(path: Path) -> None:
+    """Remove whatever has a name: a folder with all in it, a file, a link."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def recover(folder: Path) -> None:
     """Put the old database back where a swap was cut in two. Does nothing in all other cases."""
     previous = previous_of(folder)
-    if not folder.exists() and (previous / MANIFEST).is_file():
+    if not (is_folder(folder) or is_file(folder)) and is_file(previous / MANIFEST):
         try:
             previous.rename(folder)
         except OSError:
@@ -48,8 +63,7 @@ def swap_in(staging: Path, folder: Path) -> None:
     previous = previous_of(folder)
     sync_folder(staging)
     recover(folder)
-    if previous.exists():
-        shutil.rmtree(previous)
+    remove(previous)
     # A reader may recover the old database between our two renames; the second then fails and both are done again.
     for _ in range(100):
         aside = not folder.exists()
@@ -71,7 +85,8 @@ def swap_in(staging: Path, folder: Path) -> None:
     else:
         raise DatabaseError("the old database keeps coming back during the swap", path=folder, remedy="build again")
     sync_folder(folder.parent)
-    shutil.rmtree(previous, ignore_errors=True)
+    with suppress(OSError):  # the next build tries again
+        remove(previous)
 
 
 class BuildLock:
@@ -82,7 +97,14 @@ class BuildLock:
         self._descriptor = -1
 
     def __enter__(self) -> BuildLock:
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise DatabaseError(
+                f"nothing can be built here: {error.strerror}",
+                path=self._path.parent,
+                remedy="check the folder's permissions, or build a copy of the project elsewhere",
+            ) from None
         try:
             _lock(self._descriptor)
         except OSError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,16 @@ def build(
     """
     specs = load_project(project_path).features
     finish: Callable[[Path], None] = lambda staging: write_index(staging, specs)  # noqa: E731
-    return build_frames(
-        project_path, folder=folder, jobs=jobs, strict=strict, force=force, progress=progress, finish=finish
+    compile_project = partial(
+        build_frames, project_path, folder=folder, jobs=jobs, strict=strict, progress=progress, finish=finish
     )
+    report = compile_project(force=force)
+    if report.up_to_date:
+        try:
+            load_index(Database.open(report.folder))
+        except DatabaseError:  # what cannot be loaded is not up to date
+            report = compile_project(force=True)
+    return report
 
 
 def write_index(folder: Path, specs: Sequence[FeatureSpec] = DEFAULT_FEATURES) -> None:
