@@ -104,3 +104,34 @@ def test_help_imports_no_verb() -> None:
 
 def test_errors_keep_their_text_when_they_have_no_remedy() -> None:
     assert cli._lines(FormatError("odd", path="a.bvh", line=3)) == "a.bvh:3: odd"
+
+
+@pytest.mark.parametrize("options", [[], ["x", "--jobs", "two"], ["x", "--jbos", "2"]])
+def test_wrong_options_are_json_too(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
+    assert cli.run(["build", *options, "--json"]) == 2
+    captured = capsys.readouterr()
+    error = json.loads(captured.out)["error"]
+    assert any(word in error["message"] for word in ("PATH", "--jobs", "--jbos")) and "\u2502" not in error["message"]
+    assert captured.err == ""
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [(PermissionError(13, "Permission denied", "/a"), "Permission denied"), (MemoryError("9 TiB"), "memory: 9 TiB")],
+)
+def test_what_the_system_refuses_is_a_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fault: Exception, words: str
+) -> None:
+    from ambulo.cli import info
+
+    def refused(arguments: info.Arguments) -> info.Info:
+        raise fault
+
+    monkeypatch.setattr(info, "run", refused)
+    assert cli.run(["info", "somewhere", "--json"]) == 2
+    assert words in json.loads(capsys.readouterr().out)["error"]["message"]
+
+
+def test_paths_that_are_no_text_are_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["info", str(tmp_path / "no_\udcff"), "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["path"].endswith(r"no_\xff")

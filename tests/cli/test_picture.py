@@ -56,7 +56,15 @@ def test_a_skeleton_without_a_body_is_drawn_as_bones(tmp_path: Path, capsys: pyt
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
-    [(["--start", "900"], "nothing from"), (["--columns", "0"], "columns"), (["--size", "-3"], "size")],
+    [
+        (["--start", "900"], "nothing from"),
+        (["--columns", "0"], "columns"),
+        (["--size", "-3"], "size"),
+        (["--size", "1000000"], "too many"),
+        (["--start", "nan"], "start"),
+        (["--stop", "inf"], "stop"),
+        (["--out", "."], "folder"),
+    ],
 )
 def test_refusals(
     take: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str

@@ -133,6 +133,7 @@ def test_refusals_name_what_is_wrong_and_what_to_do(
     assert "ambulo build" in refused(capsys, tmp_path)
     assert "seconds" in refused(capsys, project, "--seconds", 0)
     assert "rate" in refused(capsys, project, "--rate", -1)
+    assert "seed" in refused(capsys, project, "--seed", -1)
     assert "no_such_tag" in refused(capsys, project, "--tags", "no_such_tag")
     assert refused(capsys, project, "--input", tmp_path / "none.json")
 

@@ -12,10 +12,14 @@ Progress goes to stderr (:mod:`ambulo.cli.progress`), results to stdout. Exit co
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stderr
 from importlib import import_module
+from itertools import groupby
 
 from ambulo.errors import AmbuloError, nearest_names
 
@@ -30,8 +34,14 @@ VERBS: dict[str, str] = {
 """Verb -> one line of help; the module is ``ambulo.cli.VERB``."""
 
 
+_FRAME = frozenset("-\u2500\u2570\u256f")
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names that the terminal cannot show are no reason to fail
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:] if argv is None else argv))
 
 
@@ -52,31 +62,51 @@ def run(argv: Sequence[str]) -> int:
             raise AmbuloError(f"there is no verb {verb!r}; {nearest_names(verb, VERBS)}", remedy="see `ambulo --help`")
         return _run_verb(verb, rest)
     except AmbuloError as error:
-        if as_json:
-            _print_json({"error": {"kind": type(error).__name__, "message": error.message, **error.facts()}})
-        else:
-            print(f"ambulo {verb}: {_lines(error)}" if verb in VERBS else f"ambulo: {_lines(error)}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+        return _refuse(verb, error, as_json)
     except BrokenPipeError:
         # The reader of our output left (`ambulo info | head`); Python must not complain when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except MemoryError as error:
+        refused = AmbuloError(f"there is not enough memory{': ' if str(error) else ''}{error}", remedy="ask for less")
+        return _refuse(verb, refused, as_json)
+    except OSError as error:
+        # What the system refuses (permissions, a full disk, too many open files) may come up anywhere.
+        refused = AmbuloError(f"the system refuses: {error.strerror or error}", path=error.filename)
+        return _refuse(verb, refused, as_json)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _refuse(verb: str, error: AmbuloError, as_json: bool) -> int:
+    """Say why a verb was refused. Returns the exit code."""
+    if as_json:
+        _print_json({"error": {"kind": type(error).__name__, "message": error.message, **error.facts()}})
+    else:
+        print(f"ambulo {verb}: {_lines(error)}" if verb in VERBS else f"ambulo: {_lines(error)}", file=sys.stderr)
+    return 2
 
 
 def _run_verb(verb: str, rest: Sequence[str]) -> int:
     import tyro
 
     module = import_module(f"ambulo.cli.{verb}")
-    arguments = tyro.cli(
-        module.Arguments,
-        prog=f"ambulo {verb}",
-        description=module.Arguments.__doc__,
-        args=list(rest),
-        config=(tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalRequiredArgs),
-    )
+    shown = io.StringIO()
+    try:
+        # With --json an error must not be a box of text on either stream.
+        with redirect_stderr(shown) if "--json" in rest else nullcontext():
+            arguments = tyro.cli(
+                module.Arguments,
+                prog=f"ambulo {verb}",
+                description=module.Arguments.__doc__,
+                args=list(rest),
+                config=(tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalRequiredArgs),
+            )
+    except SystemExit as end:
+        if end.code and "--json" in rest:
+            raise AmbuloError(_first_sentence(shown.getvalue()), remedy=f"see `ambulo {verb} --help`") from None
+        raise
     result = module.run(arguments)
     if arguments.json:
         if result is not None:
@@ -86,10 +116,22 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
     return 0
 
 
+def _first_sentence(box: str) -> str:
+    """What tyro's box of text says below its title. Where a terminal has no frames, the title is a paragraph itself."""
+    framed = box.lstrip().startswith("\u256d")
+    lines = [line.strip("\u2502 ") for line in box.splitlines()[framed:]]
+    paragraphs = [" ".join(group) for is_text, group in groupby(lines, lambda line: not set(line) <= _FRAME) if is_text]
+    return next(iter(paragraphs[not framed :]), "the arguments cannot be used")
+
+
 def _print_json(value: object) -> None:
     import msgspec
 
-    print(msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=1).decode(), flush=True)
+    try:
+        text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=1).decode()
+    except UnicodeEncodeError:  # a path that is no UTF-8; as \\udcNN it can still be opened
+        text = json.dumps(msgspec.to_builtins(value, enc_hook=str), indent=1)
+    print(text, flush=True)
 
 
 def _lines(error: AmbuloError) -> str:

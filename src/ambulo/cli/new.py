@@ -84,6 +84,8 @@ def _write_embedded(folder: Path, seed: int, minutes: float) -> Path:
     from ambulo.errors import ProjectError
     from ambulo.synthesis.takes import write_takes
 
+    if seed < 0:
+        raise ProjectError(f"a seed of {seed} is not possible", key="seed", remedy="give a whole number from 0 up")
     takes = folder / "takes"
     if takes.exists() and any(takes.iterdir()):
         raise ProjectError(

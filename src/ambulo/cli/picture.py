@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ambulo.motion.skeleton import Skeleton
+
+
+_MOST_PIXELS = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,19 @@ def run(arguments: Arguments) -> Picture:
     for key in ("columns", "rows", "size"):
         if getattr(arguments, key) < 1:
             raise AmbuloError(f"{key} must be at least 1, it is {getattr(arguments, key)}", key=key)
+    pixels = arguments.columns * arguments.rows * arguments.size**2
+    if pixels > _MOST_PIXELS:
+        raise AmbuloError(
+            f"{arguments.columns} by {arguments.rows} pictures of {arguments.size} pixels are too many to draw",
+            key="size",
+            remedy="ask for fewer or smaller ones",
+        )
+    for key in ("start", "stop"):
+        seconds = getattr(arguments, key)
+        if seconds is not None and not (math.isfinite(seconds) and abs(seconds) < 1e9):
+            raise AmbuloError(f"{seconds} is no time in seconds", key=key)
+    if not arguments.out.name or arguments.out.is_dir():
+        raise AmbuloError("this is a folder, not a file", path=arguments.out, key="out", remedy="add a file's name")
     name, skeleton, positions, rotations, contacts, rate = _motion(arguments)
     total = len(positions)
     first = round(arguments.start * rate)
@@ -90,9 +107,10 @@ def _motion(
     arguments: Arguments,
 ) -> tuple[str, Skeleton, NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8] | None, float]:
     """Name, skeleton, global positions and rotations, contacts and rate of what is asked for."""
+    from ambulo.database.project import PROJECT_FILE
     from ambulo.motion.kinematics import forward
 
-    if arguments.source.is_dir():
+    if arguments.source.is_dir() or arguments.source.name == PROJECT_FILE:
         from ambulo.database.database import Database
         from ambulo.errors import QueryError, nearest_names
 

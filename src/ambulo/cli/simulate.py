@@ -89,6 +89,10 @@ def run(arguments: Arguments) -> Simulated:
 
     if arguments.video and arguments.out is None:
         raise AmbuloError("a film needs a folder to be written to", key="video", remedy="add --out FOLDER")
+    if arguments.seed < 0:
+        raise AmbuloError(
+            f"a seed of {arguments.seed} is not possible", key="seed", remedy="give a whole number from 0 up"
+        )
     script = make_script(arguments)
     database = Database.open(arguments.project)
     _, index = load_index(database)
