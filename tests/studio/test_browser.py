@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import uvicorn
 
+from ambulo.control.input_file import load_inputs
 from ambulo.studio import messages, server
 from ambulo.studio.launch import make_session
 
@@ -296,6 +297,17 @@ def test_a_gamepad_steers(studio: Studio, browser: Any) -> None:
         driver.page.evaluate("window.pad.axes = [0, 0, 0, 0]")
         driver.until(lambda state: np.linalg.norm(state["asked"]) == 0)
         assert "Test Pad" in driver.page.locator(".head").inner_text()
+
+
+def test_the_input_is_saved_as_a_file(driver: Driver, tmp_path: Path) -> None:
+    driver.hold("KeyW", ticks=30)
+    driver.page.set_viewport_size({"width": 900, "height": HEIGHT})
+    with driver.page.expect_download() as download:
+        driver.page.get_by_role("button", name="save input").click()
+    driver.page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    download.value.save_as(tmp_path / "input.json")
+    script = load_inputs(tmp_path / "input.json")
+    assert np.linalg.norm(script.velocities, axis=-1).max() > 0.9
 
 
 def test_help_lists_the_keys_and_closes(driver: Driver) -> None:

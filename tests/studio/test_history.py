@@ -5,18 +5,19 @@ from __future__ import annotations
 import pytest
 
 from ambulo.errors import StudioError
-from ambulo.studio.history import History, Moment
+from ambulo.studio.history import History, Moment, Wish
 
 
 def moment(tick: int) -> Moment:
     return Moment(
-        tick,
+        tick=tick,
         state=f"state {tick}",
         body=b"",
         asked_points=0,
         frame=tick,
         transitioned=False,
-        sequence=0,
+        wish=Wish(),
+        required_tags=(),
         microseconds=1.0,
     )
 
@@ -41,6 +42,12 @@ def test_seek_shows_the_nearest_kept_moment(asked: int, shown: int) -> None:
     assert history.now.tick == shown
     assert history.now.state == f"state {shown}"
     assert history.in_past == (shown < 12)
+
+
+def test_until_now_ends_with_what_is_shown() -> None:
+    history = filled(capacity=5, count=12)
+    history.seek(10)
+    assert [moment.tick for moment in history.until_now()] == [8, 9, 10]
 
 
 def test_appending_in_the_past_forgets_what_came_after() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ambulo.control.input_file import load_inputs
 from ambulo.errors import AmbuloError, ControlError, QueryError, StudioError
 from ambulo.studio import messages as m
 from ambulo.studio.frames import HEADER, frame_size
@@ -259,6 +261,28 @@ def test_the_frame_says_where_it_stands(session: Session) -> None:
     assert words[1:4] == (session.now.tick, session.oldest_tick, session.newest_tick)
     assert words[4] & 1
     assert words[9] == 41
+
+
+def test_saved_input_replays_what_was_played(session: Session, tmp_path: Path) -> None:
+    session.apply(m.Restart())
+    walk(session, 0.0, 1.4)
+    bodies = advance(session, 40)
+    session.apply(m.Input((1.2, 0.3), facing=(0.0, 1.0)))
+    session.apply(m.SetTags(["mirrored"]))
+    bodies += advance(session, 60)
+    file = session.apply(m.SaveInput())[0]
+    assert isinstance(file, m.InputFile)
+    path = tmp_path / file.name
+    path.write_text(file.text, encoding="utf-8")
+    script = load_inputs(path)
+    # The same steps without the studio: first the one that Restart took, under what was asked then.
+    controller = session.project.controller("motion_matching")
+    state = controller.start()
+    place = np.zeros((1, 3), np.float32)
+    for step in range(101):
+        state, pose = controller.step(state, script.intent(step / 60.0, place, place), 1.0 / 60.0)
+    last = np.frombuffer(bodies[-1], "<f4", 3 * session.project.database.skeleton.joint_count)
+    assert np.array_equal(last, pose.global_positions.ravel())
 
 
 def test_no_project_is_refused() -> None:

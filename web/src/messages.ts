@@ -69,6 +69,11 @@ export interface Restart {
   type: "restart";
 }
 
+/** Send what was asked in the moments kept, up to the one shown, as a file for ``ambulo simulate --input``. */
+export interface SaveInput {
+  type: "save_input";
+}
+
 /** The skeleton; offsets in metres, ``end_offsets`` null where the file has none. */
 export interface SkeletonInfo {
   names: string[];
@@ -188,6 +193,13 @@ export interface Problem {
   remedy?: string | null;
 }
 
-export type ClientMessage = Input | Seen | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart;
+/** The answer to ``save_input``, for the page that asked: a file's name and text. */
+export interface InputFile {
+  type: "input_file";
+  name: string;
+  text: string;
+}
 
-export type ServerMessage = Hello | Status | Choice | Stats | Problem;
+export type ClientMessage = Input | Seen | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart | SaveInput;
+
+export type ServerMessage = Hello | Status | Choice | Stats | Problem | InputFile;

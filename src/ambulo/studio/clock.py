@@ -186,7 +186,10 @@ class Clock:
             return False
         try:
             for reply in self.session.apply(posted.message):
-                self._on_message(reply)
+                if isinstance(reply, messages.InputFile):
+                    posted.tell(reply)
+                else:
+                    self._on_message(reply)
         except AmbuloError as error:
             posted.tell(problem_of(error))
         except Exception as error:  # a bug must not take the studio down; it is told and logged

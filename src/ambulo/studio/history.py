@@ -13,6 +13,21 @@ from ambulo.errors import StudioError
 
 
 @dataclass(frozen=True)
+class Wish:
+    """What is asked of the character.
+
+    Attributes:
+        velocity: (x, z), m/s in the world.
+        facing: direction (x, z); zeros mean "face where you go".
+        sequence: number of the page's input that said so.
+    """
+
+    velocity: tuple[float, float] = (0.0, 0.0)
+    facing: tuple[float, float] = (0.0, 0.0)
+    sequence: int = 0
+
+
+@dataclass(frozen=True)
 class Moment:
     """What one step left behind.
 
@@ -23,7 +38,8 @@ class Moment:
         asked_points: points of the asked trajectory in it; controllers look ahead differently far.
         frame: database frame shown.
         transitioned: the playhead jumped in this step.
-        sequence: number of the last input that took part.
+        wish: what was asked in it.
+        required_tags: tags that were required in it.
         microseconds: what the step cost.
     """
 
@@ -33,7 +49,8 @@ class Moment:
     asked_points: int
     frame: int
     transitioned: bool
-    sequence: int
+    wish: Wish
+    required_tags: tuple[str, ...]
     microseconds: float
 
 
@@ -68,6 +85,10 @@ class History:
     def in_past(self) -> bool:
         """The moment shown is not the newest."""
         return self._cursor < len(self._moments) - 1
+
+    def until_now(self) -> list[Moment]:
+        """The moments kept, from the oldest to the one shown."""
+        return [self._moments[i] for i in range(self._cursor + 1)]
 
     def append(self, moment: Moment) -> None:
         """Add the moment after the one shown; what came after that one before is forgotten."""

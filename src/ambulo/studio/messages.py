@@ -108,8 +108,23 @@ class Restart(_Message, tag="restart", frozen=True):
     """Put the character back to the origin."""
 
 
+class SaveInput(_Message, tag="save_input", frozen=True):
+    """Send what was asked in the moments kept, up to the one shown, as a file for ``ambulo simulate --input``."""
+
+
 ClientMessage = (
-    Input | Seen | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart
+    Input
+    | Seen
+    | Pause
+    | Step
+    | Rate
+    | Rewind
+    | SetWeights
+    | SetTags
+    | ChooseController
+    | ChooseProject
+    | Restart
+    | SaveInput
 )
 
 
@@ -242,7 +257,14 @@ class Problem(_Message, tag="problem", frozen=True):
     remedy: str | None = None
 
 
-ServerMessage = Hello | Status | Choice | Stats | Problem
+class InputFile(_Message, tag="input_file", frozen=True):
+    """The answer to ``save_input``, for the page that asked: a file's name and text."""
+
+    name: str
+    text: str
+
+
+ServerMessage = Hello | Status | Choice | Stats | Problem | InputFile
 
 _decoder: msgspec.json.Decoder[ClientMessage] = msgspec.json.Decoder(ClientMessage)
 _encoder = msgspec.json.Encoder()

@@ -5,13 +5,14 @@ Everything here happens in one thread, the one that calls; :mod:`ambulo.studio.c
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from ambulo.control import input_file
 from ambulo.control.controller import Controller, State
 from ambulo.control.explanation import Candidate, Explanation
 from ambulo.control.intent import Intent
@@ -19,7 +20,7 @@ from ambulo.control.pose import Pose
 from ambulo.database.database import Database
 from ambulo.errors import StudioError, nearest_names
 from ambulo.studio import frames, messages
-from ambulo.studio.history import History, Moment
+from ambulo.studio.history import History, Moment, Wish
 from ambulo.studio.open_project import OpenProject, ProjectOpener
 
 STEP_RATE = 60.0
@@ -28,15 +29,6 @@ STEP_RATE = 60.0
 HISTORY_SECONDS = 30.0
 
 Reply = list[messages.ServerMessage]
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What is asked of the character at the moment."""
-
-    velocity: tuple[float, float] = (0.0, 0.0)
-    facing: tuple[float, float] = (0.0, 0.0)
-    sequence: int = 0
 
 
 class Session:
@@ -114,7 +106,7 @@ class Session:
             asked_points=now.asked_points,
             matched_points=len(self.project.trajectory_times),
             frame=now.frame,
-            sequence=now.sequence,
+            sequence=now.wish.sequence,
             rate=self.rate,
             step_microseconds=now.microseconds,
             clip=int(database.clip_of_frame(now.frame)),
@@ -144,6 +136,20 @@ class Session:
     def explanation(self) -> Callable[[], messages.Choice]:
         """What :meth:`choice` would say of this moment, to be worked out later and in any thread."""
         return partial(_explain, self._controller, self.project.database, self.now)
+
+    def input_file(self) -> messages.InputFile:
+        """What was asked in the moments kept, as a file that :func:`ambulo.control.input_file.load_inputs` reads."""
+        steps: list[dict[str, object]] = []
+        last: object = None
+        for place, moment in enumerate(self._history.until_now()):
+            (vx, vz), (fx, fz) = moment.wish.velocity, moment.wish.facing
+            entry = {"velocity": [vx, 0.0, vz], "facing": [fx, 0.0, fz], "tags": list(moment.required_tags)}
+            if entry != last:
+                steps.append({"time": place / STEP_RATE, **entry})
+                last = entry
+        head = {"format": input_file.FORMAT, "version": input_file.VERSION, "rate": STEP_RATE, "characters": 1}
+        text = json.dumps({**head, "steps": steps}, indent=1) + "\n"
+        return messages.InputFile(f"{self.project.name}-input.json", text)
 
     # --- what happens ------------------------------------------------------------------------------------------------
 
@@ -198,6 +204,8 @@ class Session:
             case messages.Restart():
                 self._start(self._controller.start(seed=self._seed))
                 return [self.status()]
+            case messages.SaveInput():
+                return [self.input_file()]
 
     def release(self) -> None:
         """Nobody steers any more: the character is asked to stand."""
@@ -218,14 +226,15 @@ class Session:
         self._tick = self._history.now.tick + 1 if len(self._history) else self._tick + 1
         self._history.append(
             Moment(
-                self._tick,
-                state,
-                body,
-                pose.trajectory_positions.shape[1],
-                frame,
-                bool(pose.transitioned[0]),
-                self.wish.sequence,
-                microseconds,
+                tick=self._tick,
+                state=state,
+                body=body,
+                asked_points=pose.trajectory_positions.shape[1],
+                frame=frame,
+                transitioned=bool(pose.transitioned[0]),
+                wish=self.wish,
+                required_tags=self.required_tags,
+                microseconds=microseconds,
             )
         )
 

@@ -12,6 +12,7 @@ export interface Actions {
   rate(change: -1 | 1): void;
   rewind(tick: number): void;
   restart(): void;
+  saveInput(): void;
   weights(weights: Record<string, number>): void;
   tags(required: string[]): void;
   controller(name: string): void;
@@ -44,6 +45,7 @@ export function makeActions(send: (message: ClientMessage) => void, view: { rece
     },
     rewind: (tick) => send({ type: "rewind", tick: Math.max(Math.round(tick), 0) }),
     restart: () => send({ type: "restart" }),
+    saveInput: () => send({ type: "save_input" }),
     weights: (weights) => send({ type: "set_weights", weights }),
     tags: (required) => send({ type: "set_tags", required }),
     controller: (name) => send({ type: "choose_controller", name }),

@@ -69,8 +69,17 @@ function receive(message: ServerMessage): void {
     case "status": store.status.value = message; break;
     case "choice": store.choice.value = message; break;
     case "stats": store.stats.value = message; break;
+    case "input_file": saveFile(message.name, message.text); break;
     case "problem": store.problem.value = message; break;
   }
+}
+
+function saveFile(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.download = name;
+  link.click();
+  window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 const actions = makeActions((message) => connection.send(message), {

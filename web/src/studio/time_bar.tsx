@@ -30,6 +30,9 @@ export function TimeBar({ actions, trail }: { actions: Actions; trail: () => Tra
         <span class="rate">{set.rate}×</span>
         <button title="Faster (])" aria-label="Faster" onClick={() => actions.rate(1)}>+</button>
         <span class="behind muted">{behind < 0 ? `${behind.toFixed(2)} s` : set.paused ? "paused" : "live"}</span>
+        <button class="layer muted" title="Save what was asked in these seconds: ambulo simulate --input takes the file" onClick={actions.saveInput}>
+          save input
+        </button>
         <span class="grow" />
         {LAYERS.map(([layer, name, color], i) => (
           <button key={layer} class="layer" aria-pressed={layers.value[layer]} title={`${name} (${i + 1})`} onClick={() => actions.layer(layer)}>
