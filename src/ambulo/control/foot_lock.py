@@ -45,8 +45,8 @@ class FootLockState:
         fresh: bool ``[N]``, nothing was shown yet.
         flags: uint8 ``[N, 2, 4]``, left and right: locked, touching the ground, stepping to where the animation is, in
             the step after a transition.
-        values: float64 ``[N, 2, 18]``, left and right, three numbers each: lock point, offset and its velocity, toe
-            shown and its velocity, toe of the animation (m, m/s, world).
+        values: float64 ``[N, 2, 19]``, left and right, three numbers each: lock point or where a step began, offset and
+            its velocity, toe shown and its velocity, toe of the animation (m, m/s, world); then seconds of a step.
         drops: float64 ``[N, 2]``, how far the pelvis is let down (m) and how fast (m/s).
         leg_rotations: float32 ``[N, 2, 4, 4]``, local rotations shown of upper leg, lower leg, foot and toe.
     """
@@ -173,7 +173,7 @@ class FootLock:
             self.inner.start(count, seed, position, facing),
             np.ones(count, np.bool_),
             np.zeros((count, 2, 4), np.uint8),
-            np.zeros((count, 2, 18)),
+            np.zeros((count, 2, 19)),
             np.zeros((count, 2)),
             np.zeros((count, 2, 4, 4), np.float32),
         )

@@ -25,11 +25,11 @@ from ambulo.motion.inverse_kinematics_kernels import length, soft_limit, square_
 
 # Columns of the integer and float rows of a foot's state.
 LOCKED, TOUCHING, STEPPING, PENDING = 0, 1, 2, 3
-POINT, OFFSET, OFFSET_VELOCITY, TOE, TOE_VELOCITY, ANIMATED = 0, 3, 6, 9, 12, 15
+POINT, OFFSET, OFFSET_VELOCITY, TOE, TOE_VELOCITY, ANIMATED, STEP_TIME = 0, 3, 6, 9, 12, 15, 18
 
 # Places in FootLock's constants.
-RELEASE_HALF_LIFE, LOCK_HALF_LIFE, UNLOCK_DISTANCE, STRETCH_MARGIN, LOCK_SPEED, LOCK_HEIGHT = range(6)
-STEP_HEIGHT, RELOCK_DISTANCE, HEIGHT_HALF_LIFE, PELVIS_DROP, DROP_HALF_LIFE = 6, 7, 8, 9, 10
+RELEASE_HALF_LIFE, UNLOCK_DISTANCE, STRETCH_MARGIN, LOCK_SPEED, LOCK_HEIGHT = range(5)
+STEP_HEIGHT, STEP_DURATION, HEIGHT_HALF_LIFE, PELVIS_DROP, DROP_HALF_LIFE = 5, 6, 7, 8, 9
 
 # Columns of the heights of a foot: lowest toe and ankle, highest toe in contact.
 TOE_FLOOR, ANKLE_FLOOR, TOE_CEILING = 0, 1, 2
@@ -106,15 +106,16 @@ def track_toe(
 ) -> Vector:
     """Advance the state machine of one toe and return where the toe shall be.
 
-    On the ground plane the toe is at its source, the lock point or the animation's toe, plus an offset; its height is
-    always the animation's plus an offset. Offsets start where the source changes (lock, release, transition) so that
-    position and velocity go on, and fade.
+    On the ground plane the toe is at its source plus an offset; its source is the lock point, the animation's toe, or a
+    step that leads from where the toe was to where the animation's is. Its height is the animation's plus an offset,
+    plus the lift of a step. Offsets start where the source changes (release, transition), so that position and velocity
+    go on, and fade. A lock takes hold where the toe is: a foot that has landed does not slip.
     """
     flag, value, out = flags[n, f], values[n, f], new_values[n, f]
     floor, ceiling = ground + heights[f, TOE_FLOOR], ground + heights[f, TOE_CEILING]
     zero = (0.0, 0.0, 0.0)
     last_toe, last_v, animated_v = toe, zero, zero
-    point, offset, offset_v = toe, zero, zero
+    point, offset, offset_v, step_time = toe, zero, zero, 0.0
     locked, stepping, pending = False, False, False
     if not fresh:
         animated_v = (
@@ -128,58 +129,73 @@ def track_toe(
         offset = (value[OFFSET], value[OFFSET + 1], value[OFFSET + 2])
         offset_v = (value[OFFSET_VELOCITY], value[OFFSET_VELOCITY + 1], value[OFFSET_VELOCITY + 2])
         locked, stepping, pending = flag[LOCKED] != 0, flag[STEPPING] != 0, flag[PENDING] != 0
+        step_time = value[STEP_TIME]
     if pending and not transitioned:
         # The step before was a transition; only now is it known how fast the new animation moves.
+        still = locked or stepping
         offset_v = (
-            0.0 if locked else last_v[0] - animated_v[0],
+            offset_v[0] if still else last_v[0] - animated_v[0],
             last_v[1] - animated_v[1],
-            0.0 if locked else last_v[2] - animated_v[2],
+            offset_v[2] if still else last_v[2] - animated_v[2],
         )
     expected = (last_toe[0] + dt * last_v[0], last_toe[1] + dt * last_v[1], last_toe[2] + dt * last_v[2])
     gap = math.hypot(expected[0] - toe[0], expected[2] - toe[2])
     lift = max(last_toe[1], toe[1]) - ceiling
     touching = contact and lift <= constants[LOCK_HEIGHT]
+    duration = constants[STEP_DURATION]
 
-    locks, releases = False, False
+    locks, releases, steps = False, False, False
     if locked:
         limit = constants[UNLOCK_DISTANCE]
         if flags[n, 1 - f, STEPPING] != 0:
             limit *= 1.5  # one foot at a time
         far = stretched or math.hypot(point[0] - toe[0], point[2] - toe[2]) > limit
-        releases = far or not contact
-        stepping = far and contact
+        # The animation stands, but elsewhere: step there rather than drag the toe over the ground.
+        steps = far and contact
+        releases = not contact
+    elif stepping:
+        step_time += dt
+        locks = contact and step_time >= duration
+        releases = not contact
     elif touching:
-        arrived = gap < constants[RELOCK_DISTANCE]
         slow = math.hypot(last_v[0], last_v[2]) < constants[LOCK_SPEED]
-        near = slow and gap < 0.75 * constants[UNLOCK_DISTANCE]
-        locks = fresh or arrived or (near and not stepping)
-        stepping = stepping and not locks
-    else:
-        stepping = stepping and contact
-    locked = (locked or locks) and not releases
+        locks = fresh or (slow and gap < 0.75 * constants[UNLOCK_DISTANCE])
+        steps = not locks
+    stepping = (stepping or steps) and not locks and not releases
+    locked = (locked or locks) and not releases and not steps
 
     x, y, z = offset
     vx, vy, vz = offset_v
+    if steps:
+        point, step_time = last_toe, 0.0
+        x, z, vx, vz = 0.0, 0.0, last_v[0], last_v[2]
+    source = (toe[0], toe[2])
+    raised = 0.0
+    if stepping:
+        u = min(step_time / duration, 1.0)
+        # Up first, then over, then down: what is low moves little.
+        s = min(max((u - 0.15) / 0.7, 0.0), 1.0)
+        s = s * s * s * (10.0 + s * (6.0 * s - 15.0))
+        source = (point[0] + s * (toe[0] - point[0]), point[2] + s * (toe[2] - point[2]))
+        raised = 4.0 * constants[STEP_HEIGHT] * u * (1.0 - u)
     if locks:
-        # The toe comes to rest at the end of this way without turning back: velocity fades as exp(-k t).
-        k = spring_exponent(constants[LOCK_HALF_LIFE])
-        point = (expected[0] + last_v[0] / k, 0.0, expected[2] + last_v[2] / k)
-        x, z, vx, vz = -last_v[0] / k, -last_v[2] / k, last_v[0], last_v[2]
+        point = last_toe
+        x, z, vx, vz = 0.0, 0.0, 0.0, 0.0
     elif releases or (transitioned and not locked):
-        x, z = expected[0] - toe[0], expected[2] - toe[2]
+        x, z = expected[0] - source[0], expected[2] - source[1]
         vx, vz = last_v[0] - animated_v[0], last_v[2] - animated_v[2]
-    else:
-        k = spring_exponent(constants[LOCK_HALF_LIFE] if locked else constants[RELEASE_HALF_LIFE])
+        if stepping:
+            vx, vz = 0.0, 0.0
+    elif not steps:
+        k = spring_exponent(constants[RELEASE_HALF_LIFE])
         x, vx = fade(x, vx, k, dt)
         z, vz = fade(z, vz, k, dt)
     if transitioned:
-        y, vy = expected[1] - toe[1], 0.0
+        y, vy = expected[1] - toe[1] - raised, 0.0
     else:
         y, vy = fade(y, vy, spring_exponent(constants[HEIGHT_HALF_LIFE]), dt)
-    if releases and stepping:
-        # The animation stands, but elsewhere: lift the toe on its way rather than drag it over the ground.
-        vy += constants[STEP_HEIGHT] * spring_exponent(constants[HEIGHT_HALF_LIFE]) * math.e
-    target = (point[0] + x, toe[1] + y, point[2] + z) if locked else (toe[0] + x, toe[1] + y, toe[2] + z)
+    height = toe[1] + y + raised
+    target = (point[0], height, point[2]) if locked else (source[0] + x, height, source[1] + z)
     if fresh:
         target, point, x, y, z, vx, vy, vz = toe, toe, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     if target[1] < floor:
@@ -190,6 +206,7 @@ def track_toe(
     new_flags[n, f, PENDING] = transitioned and not fresh
     out[OFFSET], out[OFFSET + 1], out[OFFSET + 2] = x, y, z
     out[OFFSET_VELOCITY], out[OFFSET_VELOCITY + 1], out[OFFSET_VELOCITY + 2] = vx, vy, vz
+    out[STEP_TIME] = step_time
     for c in range(3):
         out[POINT + c] = point[c]
         out[TOE + c] = target[c]
@@ -252,8 +269,13 @@ def solve_leg(
     foot_length = length(sole)
     # The foot moves as a whole; its heel is never under the ground.
     wished = subtract(target, sole)
-    if wished[1] < ground + heights[f, ANKLE_FLOOR]:
-        wished = (wished[0], ground + heights[f, ANKLE_FLOOR], wished[2])
+    lowest = ground + heights[f, ANKLE_FLOOR]
+    if wished[1] < lowest:
+        # Raised by turning the foot about the toe: the foot keeps its length, so the toe can stay.
+        rise = min(max(lowest - target[1], -foot_length), foot_length)
+        across = math.hypot(wished[0] - target[0], wished[2] - target[2])
+        k = math.sqrt(foot_length * foot_length - rise * rise) / max(across, 1e-9)
+        wished = (target[0] + k * (wished[0] - target[0]), lowest, target[2] + k * (wished[2] - target[2]))
     distance = length(subtract(wished, hip))
     reach = soft_limit(distance, length(subtract(ankle, hip)), longest, margin)
     if reach < distance - 1e-9:
@@ -383,7 +405,8 @@ def foot_lock(
                 n, f, target, drop, ground, legs, heights, knees, margin, rotations, global_positions, global_rotations
             )
             leg_velocities(n, f, legs, fresh[n], leg_rotations, dt, rotations, angular_velocities, new_leg_rotations)
-            # The toes' reported contact is what is shown: a foot that is lifted to step over is not on the ground.
-            lifted = target[1] > ground + heights[f, TOE_CEILING] + _NEAR_GROUND
-            new_contacts[n, f] = 1 if new_flags[n, f, TOUCHING] != 0 and not lifted else 0
         forward_row(n, parents, positions, rotations, global_positions, global_rotations)
+        for f in range(2):
+            # The reported contact is what is shown: a foot that is lifted to step over is not on the ground.
+            lifted = global_positions[n, legs[f, 3], 1] > ground + heights[f, TOE_CEILING] + _NEAR_GROUND
+            new_contacts[n, f] = 1 if new_flags[n, f, TOUCHING] != 0 and not lifted else 0

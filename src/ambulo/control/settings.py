@@ -126,26 +126,24 @@ class FootLockSettings:
 
     Attributes:
         release_half_life: seconds, how fast the toe returns to the animation when a lock lets go (peers.md C4).
-        lock_half_life: seconds, how fast the toe comes to rest when a lock takes hold.
         unlock_distance: metres between the locked toe and the animated one at which the lock lets go (peers.md C4).
         stretch_margin: metres before the leg is straight at which IK begins to yield (peers.md C4).
         lock_speed: m/s, a toe that moves faster is not locked yet.
         lock_height: metres above where toes in contact are, a toe that is higher is not locked yet.
         step_height: metres, how high a toe is lifted that must move although the animation stands.
-        relock_distance: metres from the animated toe within which such a toe stands again.
+        step_duration: seconds that such a step takes.
         height_half_life: seconds, how fast a difference in the toe's height fades.
         pelvis_drop: metres that the pelvis is let down at most, for a locked toe that the leg would not reach.
         drop_half_life: seconds, how fast it goes down and up.
     """
 
     release_half_life: float = 0.1
-    lock_half_life: float = 0.005
     unlock_distance: float = 0.2
     stretch_margin: float = 0.015
     lock_speed: float = 2.0
     lock_height: float = 0.05
-    step_height: float = 0.04
-    relock_distance: float = 0.02
+    step_height: float = 0.06
+    step_duration: float = 0.25
     height_half_life: float = 0.06
     pelvis_drop: float = 0.06
     drop_half_life: float = 0.08
