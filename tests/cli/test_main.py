@@ -135,3 +135,14 @@ def test_what_the_system_refuses_is_a_message(
 def test_paths_that_are_no_text_are_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["info", str(tmp_path / "no_\udcff"), "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["error"]["path"].endswith(r"no_\xff")
+
+
+def test_an_output_that_takes_nothing_is_a_message() -> None:
+    full = Path("/dev/full")
+    if not full.is_char_device():
+        pytest.skip("this system has no device that is always full")
+    command = [sys.executable, "-m", "ambulo", "info", "nowhere", "--json"]
+    with full.open("w") as output:
+        done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "nowhere" in done.stderr and "No space left" in done.stderr and "Traceback" not in done.stderr

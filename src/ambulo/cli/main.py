@@ -82,7 +82,13 @@ def run(argv: Sequence[str]) -> int:
 def _refuse(verb: str, error: AmbuloError, as_json: bool) -> int:
     """Say why a verb was refused. Returns the exit code."""
     if as_json:
-        _print_json({"error": {"kind": type(error).__name__, "message": error.message, **error.facts()}})
+        try:
+            _print_json({"error": {"kind": type(error).__name__, "message": error.message, **error.facts()}})
+        except BrokenPipeError:
+            raise
+        except OSError as refused:  # our own output cannot be written; Python must not fail again at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"ambulo {verb}: {_lines(error)}\nambulo: stdout: {refused.strerror}", file=sys.stderr)
     else:
         print(f"ambulo {verb}: {_lines(error)}" if verb in VERBS else f"ambulo: {_lines(error)}", file=sys.stderr)
     return 2
