@@ -84,8 +84,6 @@ def _refuse(verb: str, error: AmbuloError, as_json: bool) -> int:
     if as_json:
         try:
             _print_json({"error": {"kind": type(error).__name__, "message": error.message, **error.facts()}})
-        except BrokenPipeError:
-            raise
         except OSError as refused:  # our own output cannot be written; Python must not fail again at its end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             print(f"ambulo {verb}: {_lines(error)}\nambulo: stdout: {refused.strerror}", file=sys.stderr)
