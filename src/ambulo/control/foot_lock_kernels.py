@@ -36,6 +36,8 @@ TOE_FLOOR, ANKLE_FLOOR, TOE_CEILING = 0, 1, 2
 
 _NEAR_GROUND = 0.015
 _STRAIGHTEST = 0.99
+_LOW_SHARE = 0.3
+_OVER = 0.85
 
 
 @kernel
@@ -155,7 +157,8 @@ def track_toe(
         releases = not contact
     elif stepping:
         step_time += dt
-        locks = contact and step_time >= duration
+        # Over the place, and on the way down: from here on it does not move sideways.
+        locks = contact and step_time >= _OVER * duration
         releases = not contact
     elif touching:
         slow = math.hypot(last_v[0], last_v[2]) < constants[LOCK_SPEED]
@@ -168,13 +171,13 @@ def track_toe(
     vx, vy, vz = offset_v
     if steps:
         point, step_time = last_toe, 0.0
-        x, z, vx, vz = 0.0, 0.0, last_v[0], last_v[2]
+        x, z, vx, vz = 0.0, 0.0, 0.0, 0.0
     source = (toe[0], toe[2])
     raised = 0.0
     if stepping:
         u = min(step_time / duration, 1.0)
         # Up first, then over, then down: what is low moves little.
-        s = min(max((u - 0.15) / 0.7, 0.0), 1.0)
+        s = min(max((u - (1.0 - _OVER)) / (2.0 * _OVER - 1.0), 0.0), 1.0)
         s = s * s * s * (10.0 + s * (6.0 * s - 15.0))
         source = (point[0] + s * (toe[0] - point[0]), point[2] + s * (toe[2] - point[2]))
         raised = 4.0 * constants[STEP_HEIGHT] * u * (1.0 - u)
@@ -190,10 +193,12 @@ def track_toe(
         k = spring_exponent(constants[RELEASE_HALF_LIFE])
         x, vx = fade(x, vx, k, dt)
         z, vz = fade(z, vz, k, dt)
-    if transitioned:
-        y, vy = expected[1] - toe[1] - raised, 0.0
+    if transitioned or (locks and not fresh):
+        y, vy = expected[1] - toe[1] - raised, (last_v[1] - animated_v[1] if locks and not transitioned else 0.0)
     else:
-        y, vy = fade(y, vy, spring_exponent(constants[HEIGHT_HALF_LIFE]), dt)
+        # A swinging toe passes close over the ground: what would lower it is taken back sooner than what lifts it.
+        low = y < 0.0 and not contact
+        y, vy = fade(y, vy, spring_exponent(constants[HEIGHT_HALF_LIFE] * (_LOW_SHARE if low else 1.0)), dt)
     height = toe[1] + y + raised
     target = (point[0], height, point[2]) if locked else (source[0] + x, height, source[1] + z)
     if fresh:
@@ -371,10 +376,11 @@ def foot_lock(
             held = (values[n, f, POINT], values[n, f, TOE + 1], values[n, f, POINT + 2])
             stretched = flags[n, f, LOCKED] != 0 and needed_drop(hip, held, reach) > most
             toe = vector3(animated, n, legs[f, 3])
+            toe = (toe[0] + shift[0], toe[1] + shift[1], toe[2] + shift[2])
             target = track_toe(
                 n,
                 f,
-                (toe[0] + shift[0], toe[1] + shift[1], toe[2] + shift[2]),
+                toe,
                 contacts[n, f] != 0,
                 transitioned[n],
                 stretched,
@@ -389,7 +395,9 @@ def foot_lock(
                 new_values,
             )
             if new_flags[n, f, LOCKED] != 0:
-                wanted = max(wanted, min(needed_drop(hip, target, reach - margin), most))
+                # A leg may be as long as in the animation: a body that stands upright there stands upright here.
+                own = length(subtract(toe, hip))
+                wanted = max(wanted, min(needed_drop(hip, target, max(reach - margin, own)), most))
             if f == 0:
                 left = target
             else:

@@ -82,8 +82,8 @@ class SearchSettings:
     interval: float = 0.1
     velocity_change: float = 0.5
     facing_change: float = 0.35
-    pose_emphasis: float = 1.5
-    bias: float = 0.25
+    pose_emphasis: float = 2.0
+    bias: float = 1.0
     patience: float = 0.1
     impatient_emphasis: float = 5.0
     surround: float = 2.0
@@ -111,10 +111,11 @@ class InertializeSettings:
     """How the jump of a transition fades.
 
     Attributes:
-        half_life: seconds, spring of all offsets (peers.md C4).
+        half_life: seconds, spring of all offsets. The published 0.1 s (peers.md C4) is rougher, and feet gain nothing
+            by it, since the foot lock holds the toes of the pose before smoothing.
     """
 
-    half_life: float = 0.1
+    half_life: float = 0.16
 
     def __post_init__(self) -> None:
         _check_positive(self, "an inertialization setting")
@@ -127,7 +128,8 @@ class FootLockSettings:
     Attributes:
         release_half_life: seconds, how fast the toe returns to the animation when a lock lets go (peers.md C4).
         unlock_distance: metres between the locked toe and the animated one at which the lock lets go (peers.md C4).
-        stretch_margin: metres before the leg is straight at which IK begins to yield (peers.md C4).
+        stretch_margin: metres before the leg is straight at which IK begins to yield and the pelvis to come down. The
+            published 0.015 m (peers.md C4) is too late: the toe is dragged before the pelvis has moved.
         lock_speed: m/s, a toe that moves faster is not locked yet.
         lock_height: metres above where toes in contact are, a toe that is higher is not locked yet.
         step_height: metres, how high a toe is lifted that must move although the animation stands.
@@ -139,14 +141,14 @@ class FootLockSettings:
 
     release_half_life: float = 0.1
     unlock_distance: float = 0.2
-    stretch_margin: float = 0.015
+    stretch_margin: float = 0.06
     lock_speed: float = 2.0
     lock_height: float = 0.05
     step_height: float = 0.06
     step_duration: float = 0.25
     height_half_life: float = 0.06
-    pelvis_drop: float = 0.06
-    drop_half_life: float = 0.08
+    pelvis_drop: float = 0.1
+    drop_half_life: float = 0.1
 
     def __post_init__(self) -> None:
         _check_positive(self, "a foot lock setting")
