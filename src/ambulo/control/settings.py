@@ -82,8 +82,8 @@ class SearchSettings:
     interval: float = 0.1
     velocity_change: float = 0.5
     facing_change: float = 0.35
-    pose_emphasis: float = 2.0
-    bias: float = 1.0
+    pose_emphasis: float = 1.5
+    bias: float = 0.35
     patience: float = 0.1
     impatient_emphasis: float = 5.0
     surround: float = 2.0
