@@ -78,11 +78,12 @@ def kernel_folder() -> Path:
 @contextlib.contextmanager
 def _kept_in_our_folder() -> Iterator[None]:
     # Numba reads the setting when a function is decorated; it is put back, so that nobody else is affected.
-    before = numba.config.CACHE_DIR
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
     folder = kernel_folder()
     if folder.is_dir() and os.access(folder, os.W_OK):
-        numba.config.CACHE_DIR = str(folder)
+        settings.CACHE_DIR = str(folder)
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        settings.CACHE_DIR = before
