@@ -60,7 +60,8 @@ def keyed(times: ArrayLike, values: ArrayLike, query: ArrayLike) -> Array:
 
 def smooth(values: ArrayLike, seconds: float, rate: float) -> Array:
     """Gaussian smoothing along time; ``seconds`` is the standard deviation. ``[T, ...]``."""
-    return gaussian_filter1d(np.asarray(values, np.float64), seconds * rate, axis=0, mode="nearest")
+    smoothed: Array = gaussian_filter1d(np.asarray(values, np.float64), seconds * rate, axis=0, mode="nearest")
+    return smoothed
 
 
 def smooth_noise(rng: np.random.Generator, frames: int, rate: float, seconds: float, columns: int = 1) -> Array:
