@@ -39,9 +39,9 @@ def say(text: str) -> None:
     print(f"[ambulo] {text}", file=sys.stderr, flush=True)
 
 
-def call(command: list[str | Path], **options: object) -> None:
+def call(command: list[str | Path]) -> None:
     """Run a command in the project's folder; stop with its exit code when it fails."""
-    code = subprocess.call([str(part) for part in command], cwd=ROOT, **options)  # type: ignore[call-overload]
+    code = subprocess.call([str(part) for part in command], cwd=ROOT)
     if code:
         raise SystemExit(code)
 
@@ -67,10 +67,8 @@ def prepare(extras: str) -> Path:
     missing = set(extras.split(",")) - installed
     if missing:
         say(f"installing ambulo[{extras}]")
-        # The front-end is built in its own step below, where its messages can be seen.
-        environment = {**os.environ, "AMBULO_SKIP_WEB": "1"}
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        call([*pip, "--editable", f".[{extras}]"], env=environment)
+        call([*pip, "--editable", f".[{extras}]"])
         stamp.write_text(json.dumps({"of": wanted, "extras": sorted(installed | missing)}), encoding="utf-8")
     return python
 
