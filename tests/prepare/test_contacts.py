@@ -1,4 +1,4 @@
-"""Contacts: the seed's rule on a hand-built case, the median filter as SciPy's, fallbacks."""
+"""Contacts: the published rule on a hand-built case, the median filter as SciPy's, fallbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Velocities: the seed's rule to the letter, exact inside on parabolas, finite differences for rotations."""
+"""Velocities: the published rule to the letter, exact inside on parabolas, finite differences for rotations."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ contact have in the data. When the leg gets too short the heel lifts about the t
 little, and the reach yields before the knee is straight, so that it never snaps. A lock that must break while the
 animation still stands (the body was moved away) makes a small step: one foot at a time, with the toe lifted on its way.
 
-The lock's state machine, unlock distance and half-life follow the published controller (peers.md C4); heights and
+The lock's state machine, unlock distance and half-life follow D. Holden's public Motion-Matching code; heights and
 lengths are taken from the skeleton and its data, not from constants.
 """
 

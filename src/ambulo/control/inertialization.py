@@ -2,7 +2,7 @@
 
 At a jump, the difference between where every joint was heading and where the new clip has it becomes an offset, and the
 offset fades by a critically damped spring while the new clip plays (D. Bollo, "Inertialization: High-Performance
-Animation Transitions in Gears of War", GDC 2018; the spring form and the half-life of 0.1 s as in peers.md C4, C5).
+Animation Transitions in Gears of War", GDC 2018; the spring form as in D. Holden's public Motion-Matching code).
 """
 
 from __future__ import annotations

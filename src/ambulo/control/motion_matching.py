@@ -1,7 +1,7 @@
 """Motion matching: the frame whose pose and future best fit the present pose and the wish, ten times a second.
 
 After S. Clavet, "Motion Matching and The Road to Next-Gen Animation" (GDC 2016), and the constants of D. Holden et al.,
-"Learned Motion Matching" (SIGGRAPH 2020; peers.md C4). The playhead jumps to the best frame or goes on; the body moves
+"Learned Motion Matching" (SIGGRAPH 2020). The playhead jumps to the best frame or goes on; the body moves
 by the root motion of the frames played and is drawn, gently, to the simulation object.
 
 Jumps are not smoothed here: wrap the controller in :class:`ambulo.control.inertialization.Inertialize`.

@@ -17,9 +17,9 @@ _MAY_BE_ZERO = ("adjustment_ratio", "clamping_yield")
 class SimulationSettings:
     """The simulation object: a point with a heading that follows the wish by springs, and that the body follows.
 
-    The published controller uses 0.27 s for both half-lives (peers.md C4, methods.md 3.1). A heading spring of 0.27 s
-    needs 1.1 s to come within 5 degrees of a reversed wish; the half-lives here are shorter, so that a 180 degree
-    change is answered within 0.8 s and a walk stops within half a second.
+    D. Holden's public Motion-Matching code uses 0.27 s for both half-lives. A heading spring of 0.27 s needs 1.1 s to
+    come within 5 degrees of a reversed wish; the half-lives here are shorter, so that a 180 degree change is answered
+    within 0.8 s and a walk stops within half a second.
 
     Attributes:
         velocity_half_life: seconds, spring of the velocity towards the desired one.
@@ -66,8 +66,8 @@ class SearchSettings:
         velocity_change: m/s; a wish that differs by more from the one last searched for is answered at once (S0.29).
         facing_change: radians, the same for the desired facing.
         pose_emphasis: what the weights of the joint features are multiplied by against those of the trajectory. The
-            schema's weights (methods.md 3.1) are for half an hour of capture; with less, a closer pose is worth more
-            than a closer trajectory: feet slide less at transitions, and the response stays.
+            schema's weights (Holden et al. 2020) are for half an hour of capture; with less, a closer pose is worth
+            more than a closer trajectory: feet slide less at transitions, and the response stays.
         bias: how much better than the continuing pose a frame must be, in squared normalised feature units.
         patience: seconds for which the body may go although it is asked to stand, or stand although it is asked to go,
             before a search puts the trajectory first and the bias aside: nobody walks on because no stop fits the pose.
@@ -111,7 +111,7 @@ class InertializeSettings:
     """How the jump of a transition fades.
 
     Attributes:
-        half_life: seconds, spring of all offsets. The published 0.1 s (peers.md C4) is rougher, and feet gain nothing
+        half_life: seconds, spring of all offsets. The 0.1 s of D. Holden's code is rougher, and feet gain nothing
             by it, since the foot lock holds the toes of the pose before smoothing.
     """
 
@@ -126,10 +126,12 @@ class FootLockSettings:
     """How feet that stand are held.
 
     Attributes:
-        release_half_life: seconds, how fast the toe returns to the animation when a lock lets go (peers.md C4).
-        unlock_distance: metres between the locked toe and the animated one at which the lock lets go (peers.md C4).
+        release_half_life: seconds, how fast the toe returns to the animation when a lock lets go, as in D. Holden's
+            code.
+        unlock_distance: metres between the locked toe and the animated one at which the lock lets go, as in D. Holden's
+            code.
         stretch_margin: metres before the leg is straight at which IK begins to yield and the pelvis to come down. The
-            published 0.015 m (peers.md C4) is too late: the toe is dragged before the pelvis has moved.
+            0.015 m of D. Holden's code is too late: the toe is dragged before the pelvis has moved.
         lock_speed: m/s, a toe that moves faster is not locked yet.
         lock_height: metres above where toes in contact are, a toe that is higher is not locked yet.
         step_height: metres, how high a toe is lifted that must move although the animation stands.

@@ -24,7 +24,8 @@ from ambulo.matching.schema import FeatureSchema
 
 FEATURES_FILE = "features.safetensors"
 INDEX_FILE = "index.safetensors"
-# The end of a clip is not jumped to, there is nothing left to play: 20 frames at 60 fps (peers.md C3), here in seconds.
+# The end of a clip is not jumped to, there is nothing left to play: 20 frames at 60 fps in D. Holden's public
+# Motion-Matching code, here in seconds.
 END_MARGIN = 1.0 / 3.0
 
 

@@ -1,4 +1,4 @@
-"""Boxes over runs of 16 and 64 consecutive frames, as in D. Holden's public motion-matching code (peers.md C3).
+"""Boxes over runs of 16 and 64 consecutive frames, as in D. Holden's public Motion-Matching code.
 
 Here as the yardstick: what the same search costs without our tree, in the same language. It wins on nothing that we
 have measured, but an index may be built with it, and it is exact like the others.

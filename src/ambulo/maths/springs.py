@@ -1,8 +1,9 @@
 """Critically damped springs with a half-life, in closed form: exact at any time step.
 
 The half-life is the time in which a damper halves its distance; a critically damped spring of the same damping takes
-a little longer. The damping of half-life h is ``4 ln 2 / h`` and the spring's exponent is half of it (peers.md C4;
-D. Holden, "Spring-It-On", theorangeduck.com/page/spring-roll-call). Works on floats and on arrays of any shape.
+a little longer. The damping of half-life h is ``4 ln 2 / h`` and the spring's exponent is half of it (D. Holden,
+"Spring-It-On: The Game Developer's Spring-Roll-Call", theorangeduck.com/page/spring-roll-call). Works on floats and on
+arrays of any shape.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def prepare_take(
 
     Args:
         motion: a take as a reader gives it, in metres and +Y up.
-        settings: constants; the defaults are the seeds'.
+        settings: constants; the defaults are the published ones.
         roles_overrides: role -> joint name, where the detection is wrong.
 
     Raises:

@@ -35,7 +35,7 @@ def root_motion(
     rotation about +Y that takes +Z there. Where the axis is nearly vertical (lying, a flip) its projection says nothing
     and is interpolated from the frames around.
 
-    The seed reports that the filter moves a calm walker by about 0.6 m (S4.5). On CMU, Bandai-Namco and PFNN takes it
+    Markelov reports that the filter moves a calm walker by about 0.6 m (S4.5). On CMU, Bandai-Namco and PFNN takes it
     moves the chest's projection by 0.2 to 0.4 cm on average, 1.5 cm in one frame of a hundred and 3.5 cm at most.
 
     Args:

@@ -21,7 +21,9 @@ LIMITS: dict[str, tuple[float, float]] = {
 
 
 class PrepareSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Constants of the preparation; the defaults are the seeds'.
+    """Constants of the preparation.
+
+    Where an S4.x is cited, the default is G. Markelov's ("Pitfalls of Learned Motion Matching"; docs/prior-art.md).
 
     Attributes:
         rate: frames a second of the prepared clip (the project's ``rate``).

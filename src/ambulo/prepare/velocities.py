@@ -1,4 +1,4 @@
-"""Velocities by central differences, with the seed's rule at the ends (S4.9)."""
+"""Velocities by central differences, with Markelov's rule at the ends (S4.9)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def linear(positions: ArrayLike, dt: float) -> Float:
     Inside: ``(x[i+1] - x[i-1]) / 2h``. Ends, as S4.9 has them: ``v[0] = v[1] - (v[3] - v[2])`` and
     ``v[-1] = v[-2] + (v[-2] - v[-3])``. (The true linear extrapolation at the start would use ``v[2] - v[1]``; the two
     differ in frame 0 alone, and only by the change of acceleration over one frame. Kept, so that our numbers are the
-    seed's.) From five frames up; with fewer, the nearest inner value is repeated, with two the one difference, with one
+    published ones.) From five frames up; with fewer, the nearest inner value is repeated, with two the one difference, with one
     zero.
     """
     x = np.asarray(positions)
