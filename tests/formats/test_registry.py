@@ -8,7 +8,7 @@ import pytest
 
 import ambulo
 from ambulo.errors import AmbuloError, FormatError
-from ambulo.formats import registry
+from ambulo.formats.paths import write_whole
 from ambulo.formats.registry import motion_files
 from ambulo.maths import quaternions
 from ambulo.motion.motion import Motion
@@ -98,7 +98,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(registry.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FormatError, match="No space left"):
         ambulo.save(motion, path, unit="metre")
     assert path.read_bytes() == before
@@ -146,3 +146,16 @@ def test_a_folder_that_may_not_be_entered_is_an_error_of_ours(tmp_path: Path, mo
     monkeypatch.setattr(Path, "iterdir", denied)
     with pytest.raises(FormatError, match="the folder cannot be read"):
         motion_files(tmp_path, recursive=True)
+
+
+def test_a_file_is_written_whole_or_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    write_whole(path, b"old")
+    write_whole(path, b"new\r\n")
+    assert path.read_bytes() == b"new\r\n"
+    blocked = tmp_path / "folder"
+    (blocked / "inside").mkdir(parents=True)
+    with pytest.raises(OSError):
+        write_whole(blocked, b"never")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "kept.json"]
+    assert (blocked / "inside").is_dir()

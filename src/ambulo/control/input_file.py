@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from ambulo.control.intent import Intent, Tags
 from ambulo.control.recording import Recording
 from ambulo.errors import ControlError, FormatError
+from ambulo.formats.paths import write_whole
 
 FORMAT = "ambulo-input"
 VERSION = 1
@@ -88,12 +89,9 @@ def save_inputs(recording: Recording, path: str | Path) -> None:
     lines = ",\n".join(json.dumps(step) for step in steps)
     text = f'{json.dumps(head)[:-1]}, "steps": [\n{lines}\n]}}\n'
     target = Path(path)
-    partial = target.with_name(target.name + ".partial")
     try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(target)
+        write_whole(target, text.encode())
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise ControlError(f"the input cannot be written: {error.strerror}", path=target) from None
 
 

@@ -7,7 +7,6 @@ word and not only by ours.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -23,6 +22,7 @@ from ambulo.evaluation.travel import recording_travels
 from ambulo.export.page_style import STYLE
 from ambulo.export.player_data import motion_player_data, recording_player_data
 from ambulo.export.plots import Line, line_plot, map_plot
+from ambulo.formats.paths import write_whole
 from ambulo.motion.motion import Motion
 
 if TYPE_CHECKING:
@@ -231,10 +231,5 @@ def _document(
 def _write(path: str | Path, text: str) -> Path:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(target, text.encode())
     return target

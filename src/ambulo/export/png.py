@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.errors import AmbuloError
+from ambulo.formats.paths import write_whole
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -52,10 +52,5 @@ def write_png(path: str | Path, pixels: NDArray[np.uint8]) -> Path:
     target = Path(path)
     data = encode_png(pixels)
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(data)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(target, data)
     return target

@@ -1,7 +1,9 @@
-"""Whether a path leads to a file or a folder, asked so that every system answers."""
+"""Files and folders: what a path leads to, asked so that every system answers, and files written whole."""
 
 from __future__ import annotations
 
+import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -17,6 +19,23 @@ def is_file(path: Path) -> bool:
 def is_folder(path: Path) -> bool:
     """Whether a folder can be reached there; see :func:`is_file`."""
     return stat.S_ISDIR(_mode(path))
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or as it was before: beside its place first, then moved there.
+
+    Raises:
+        OSError: it cannot be written; nothing is left behind.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _mode(path: Path) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 from ambulo.errors import AmbuloError, FormatError
 from ambulo.formats import bvh
 from ambulo.formats.format import Format, ReadOptions, read_head
-from ambulo.formats.paths import is_file, is_folder
+from ambulo.formats.paths import is_file, is_folder, write_whole
 from ambulo.motion.motion import Motion
 
 FORMATS: tuple[Format, ...] = (bvh.FORMAT,)
@@ -138,18 +136,10 @@ def save(motion: Motion | Sequence[Motion], path: str | Path, **options: Any) ->
     except FormatError as error:
         error.path = path
         raise type(error)(error.message, **error.facts()) from None
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise _cannot_write(path, error) from None
-        raise
+        write_whole(path, data)
+    except OSError as error:
+        raise _cannot_write(path, error) from None
 
 
 def motion_files(folder: str | Path, *, recursive: bool = False) -> list[Path]:
