@@ -1,4 +1,4 @@
-"""The errors and warnings of ambulo.
+"""The errors of ambulo.
 
 Every refusal is an :class:`AmbuloError`. Its message says *what* is wrong, *where* (file, line, joint, frame, key),
 *why*, and *what to do*; the same facts are kept as attributes so that ``--json`` and the studio can show them apart.
@@ -113,10 +113,6 @@ class ControlError(AmbuloError):
 
 class StudioError(AmbuloError):
     """The web application cannot start or was asked for what it does not serve."""
-
-
-class AmbuloWarning(UserWarning):
-    """Something was read or done that looks wrong but can be used."""
 
 
 def printable(name: str) -> str:

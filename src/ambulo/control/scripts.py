@@ -21,7 +21,6 @@ Float = NDArray[np.float32]
 
 WALK_SPEED = 1.4
 """m/s, a comfortable adult walk (R. W. Bohannon, Age and Ageing 26, 1997)."""
-RUN_SPEED = 3.0
 
 
 class Script(Protocol):

@@ -68,7 +68,7 @@ def worst_at(values: NDArray[np.float64], transitioned: NDArray[np.bool_]) -> fl
     return float(chosen.max()) if len(chosen) else float("nan")
 
 
-def _percentile(footage: Footage, values: NDArray[np.float64]) -> float:
+def _percentile(values: NDArray[np.float64]) -> float:
     # Over every frame of the clips drawn on, shown or not: a bar for single events needs the whole spread.
     finite = values[np.isfinite(values)]
     return float(np.percentile(finite, PERCENTILE)) if len(finite) else float("nan")
@@ -93,14 +93,14 @@ def measure_continuity(made: Footage, raw: Footage, transitioned: ArrayLike) -> 
     return {
         "pose_jump": Measure(
             worst_at(pose_changes(made), jumped) * 100.0,
-            _percentile(raw, pose_changes(raw)) * 100.0,
+            _percentile(pose_changes(raw)) * 100.0,
             "cm",
             False,
             f"World distance that joints move from one frame to the next, mean over joints, {text}",
         ),
         "velocity_jump": Measure(
             worst_at(velocity_changes(made), jumped),
-            _percentile(raw, velocity_changes(raw)),
+            _percentile(velocity_changes(raw)),
             "m/s",
             False,
             f"Change of the joints' world velocity from one frame to the next, mean over joints, {text}",

@@ -32,7 +32,6 @@ _RADII: dict[str, tuple[float, float]] = {
     "foot": (0.023, 0.020),
     "toe": (0.019, 0.013),
 }
-_LIMB = ("hand", "toe", "foot", "head")
 
 NEUTRAL = (0.80, 0.79, 0.77)
 LEFT = (0.36, 0.62, 0.78)

@@ -131,7 +131,7 @@ def _fits(body: Body, shape: Shape, role: str, joint: int) -> bool:
     if role in ("spine", "neck", "head", "chest", "hips"):
         if role in ("spine", "neck") and body.lengths[joint] <= body.tolerance:
             return False
-        low, high = _limits(body, shape, role)
+        low, high = _limits(shape, role)
         return (low is None or bool(body.path(low, joint))) and (high is None or bool(body.path(joint, high)))
     side, _, part = role.partition("_")
     arm = part in _SIDED[:4]
@@ -154,7 +154,7 @@ def _fits(body: Body, shape: Shape, role: str, joint: int) -> bool:
     return True
 
 
-def _limits(body: Body, shape: Shape, role: str) -> tuple[int | None, int | None]:
+def _limits(shape: Shape, role: str) -> tuple[int | None, int | None]:
     """Joints that must lie above and below a joint of the trunk."""
     get = shape.roles.get
     if role == "hips":

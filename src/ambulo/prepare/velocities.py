@@ -16,8 +16,8 @@ def linear(positions: ArrayLike, dt: float) -> Float:
     Inside: ``(x[i+1] - x[i-1]) / 2h``. Ends, as S4.9 has them: ``v[0] = v[1] - (v[3] - v[2])`` and
     ``v[-1] = v[-2] + (v[-2] - v[-3])``. (The true linear extrapolation at the start would use ``v[2] - v[1]``; the two
     differ in frame 0 alone, and only by the change of acceleration over one frame. Kept, so that our numbers are the
-    published ones.) From five frames up; with fewer, the nearest inner value is repeated, with two the one difference, with one
-    zero.
+    published ones.) From five frames up; with fewer, the nearest inner value is repeated, with two the one difference,
+    with one zero.
     """
     x = np.asarray(positions)
     steps = np.diff(x, axis=0) / np.asarray(dt, x.dtype if x.dtype.kind == "f" else np.float64)

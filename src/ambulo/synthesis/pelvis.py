@@ -99,7 +99,7 @@ def move_pelvis(
     yaw = -(0.21 - 0.04 * run) * gain * separation + sideways + 0.012 * unsteady * noise[:, 1] * effort
     bank = gain * (3.2 + 1.0 * run) * _DEGREE * smooth(shift, 0.03, rate) * (0.25 + 0.75 * effort)
     bank += style.side * 0.25 * _DEGREE + 1.1 * _DEGREE * idle[:, 0]
-    lean = _lean(path, style, crouch + squat(footsteps.flights, frames, rate), effort, run)
+    lean = _lean(path, style, crouch + squat(footsteps.flights, frames, rate), run)
     sway = _sway(path, feet, left, style, effort, run) + 0.016 * idle[:, 0] * max(1.0, 0.4 * unsteady)
     sway += 0.006 * unsteady * noise[:, 2] * effort
     surge = 0.008 * idle[:, 1] + 0.004 * unsteady * noise[:, 3] * effort - 0.03 * np.sin(lean[:, 1])
@@ -137,7 +137,7 @@ def _feet_in_facing(path: BodyPath, feet: Feet) -> tuple[Array, Array]:
     return np.stack([part[:, 0] for part in parts]), np.stack([part[:, 1] for part in parts])
 
 
-def _lean(path: BodyPath, style: Style, crouch: Array, effort: Array, run: Array) -> Array:
+def _lean(path: BodyPath, style: Style, crouch: Array, run: Array) -> Array:
     """How the body leans: against its acceleration, and forward as it gets faster."""
     felt = smooth(path.in_facing(path.acceleration), 0.05, path.rate)
     forward = path.in_facing(path.velocity)[:, 1]
@@ -195,7 +195,7 @@ def _height(
         flexion[0] = np.clip(0.55 * flexion[0], 3.0 * _DEGREE, None)
     flexion += 2.5 * (style.bounce - 1.0) * _DEGREE * np.cos(2.0 * np.pi * progress) * (feet.speed > 0.1)
     # Each leg's height over its own ground: on slopes and stairs the body follows the level, and the upper leg bends.
-    walk = level + _weighted(height(leg_reach(flexion)) - feet.ground, feet, rate)
+    walk = level + _weighted(height(leg_reach(flexion)) - feet.ground, feet)
     running = gait.stance_knee_run(np.full_like(progress, 0.5)) + 0.6 * bend
     base = level + _at_mid_stance(height(leg_reach(running)) - feet.ground, footsteps, rate)
     result: Array = (1.0 - run) * walk + run * (base + _bounce(footsteps.ordered(), frames, rate))
@@ -227,7 +227,7 @@ def _covering(values: Array, seconds: float, rate: float) -> Array:
     return np.asarray(np.convolve(np.pad(high, half, mode="edge"), bell / bell.sum(), mode="valid"), np.float64)
 
 
-def _weighted(heights: Array, feet: Feet, rate: float) -> Array:
+def _weighted(heights: Array, feet: Feet) -> Array:
     """Heights of both legs, weighted by load; flights are bridged."""
     frames = heights.shape[1]
     load = feet.load * feet.down
