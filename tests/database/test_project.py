@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ambulo.database.feature_spec import DEFAULT_FEATURES, FeatureSpec
+from ambulo.database.feature_spec import DEFAULT_FEATURES, JOINT_KINDS, TRAJECTORY_KINDS, FeatureSpec
 from ambulo.database.project import Project, SourceSpec, load_project
 from ambulo.database.project_text import project_text, write_project
 from ambulo.errors import ProjectError
@@ -28,6 +28,13 @@ def test_a_minimal_project_has_the_defaults(tmp_path: Path) -> None:
     assert project.rate == 60.0 and project.mirror and project.features == DEFAULT_FEATURES
     assert project.sources == (SourceSpec(path="takes"),)
     assert project.sources[0].tags_from == ("folder", "name")
+
+
+def test_every_kind_of_feature_can_be_asked_for(tmp_path: Path) -> None:
+    rows = [f'{{ kind = "{kind}", joint = "hips" }}' for kind in JOINT_KINDS]
+    rows += [f'{{ kind = "{kind}", times = [0.5] }}' for kind in TRAJECTORY_KINDS]
+    project = load(tmp_path, f"features = [{', '.join(rows)}]\n" + MINIMAL)
+    assert [feature.kind for feature in project.features] == [*JOINT_KINDS, *TRAJECTORY_KINDS]
     assert project.database_folder == tmp_path / "database"
     assert load_project(tmp_path / "ambulo.toml") == project
 

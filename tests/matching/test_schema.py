@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from ambulo.database.feature_spec import DEFAULT_FEATURES, FeatureSpec
+from ambulo.database.feature_spec import DEFAULT_FEATURES, JOINT_KINDS, TRAJECTORY_KINDS, FeatureSpec
 from ambulo.errors import DatabaseError, QueryError, SkeletonError
 from ambulo.matching.schema import KINDS, FeatureSchema
 from ambulo.motion.skeleton import Skeleton
@@ -19,6 +19,11 @@ def skeleton(**roles: int) -> Skeleton:
 
 
 FULL = skeleton(hips=1, left_foot=2, right_foot=3)
+
+
+def test_the_project_file_knows_the_same_kinds():
+    assert {name for name, kind in KINDS.items() if kind.of_joint} == set(JOINT_KINDS)
+    assert {name for name, kind in KINDS.items() if kind.of_time} == set(TRAJECTORY_KINDS)
 
 
 def test_the_default_has_27_dimensions_with_the_published_weights():

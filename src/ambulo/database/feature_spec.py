@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
+JOINT_KINDS = ("position", "velocity")
+"""Kinds of feature that speak of a joint now."""
+
+TRAJECTORY_KINDS = ("trajectory_position", "trajectory_velocity", "trajectory_direction", "trajectory_height")
+"""Kinds that speak of the root at times ahead."""
+
+FEATURE_KINDS = (*JOINT_KINDS, *TRAJECTORY_KINDS)
+
 
 class FeatureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One feature group as written in ``ambulo.toml``.
 
     Attributes:
-        kind: ``position``, ``velocity``, ``trajectory_position``, ``trajectory_velocity``, ``trajectory_direction`` or
-            ``trajectory_height``.
+        kind: one of :data:`FEATURE_KINDS`.
         joint: humanoid role (``left_foot``) or joint name; empty for the trajectory kinds, which speak of the root.
         weight: how much a deviation of one standard deviation counts, relative to the other groups.
         times: seconds ahead of the frame, for the trajectory kinds.

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from ambulo.database.feature_spec import DEFAULT_FEATURES, FeatureSpec
+from ambulo.database.feature_spec import DEFAULT_FEATURES, FEATURE_KINDS, JOINT_KINDS, FeatureSpec
 from ambulo.database.play_settings import PlaySettings
 from ambulo.database.tags import check_tag
 from ambulo.database.toml_check import check_keys, line_of, validation_error
@@ -21,8 +21,6 @@ PROJECT_FILE = "ambulo.toml"
 DATABASE_FOLDER = "database"
 
 TagOrigin = Literal["folder", "name"]
-FEATURE_KINDS = ("position", "velocity", "trajectory_position", "trajectory_direction", "trajectory_height")
-JOINT_KINDS = ("position", "velocity")
 
 
 class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
