@@ -140,7 +140,7 @@ def _build(
     options: ReadOptions,
 ) -> Motion:
     """One actor's motion out of all columns."""
-    from ambulo.formats import bvh_numbers_kernels as kernels
+    from ambulo.formats import bvh_angles_kernels as kernels
 
     count = len(joints)
     offsets = np.array([joint.offset for joint in joints], np.float64).reshape(count, 3)

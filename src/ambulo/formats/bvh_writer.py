@@ -118,7 +118,7 @@ class _Actor:
 
     def values(self) -> NDArray[np.float64]:
         """The number block ``[T, C]``."""
-        from ambulo.formats import bvh_numbers_kernels as kernels
+        from ambulo.formats import bvh_angles_kernels as kernels
 
         degrees = np.empty((*self.rotations.shape[:2], 3), np.float64)
         i, j, k = ("XYZ".index(axis) for axis in self.order)
