@@ -44,9 +44,11 @@ def inertialize(
 ) -> None:
     """One step of N characters.
 
-    ``offsets`` is ``[N, J, 12]``: position, its velocity, rotation vector, its velocity. At a transition the pose that
-    was shown, moved on by its own velocities for ``dt``, is where this step's output starts: positions and velocities
-    are continuous whatever the new pose is. ``fresh`` characters have shown nothing yet and get no offset.
+    ``offsets`` is ``[N, J, 12]``: position, its velocity, rotation vector, its velocity. At a transition the offset is
+    what the pose shown last, and its velocities, differ by from where the new animation was at that moment; then it
+    fades for ``dt`` as in every other step. What is shown is thus pulled to the animation by one and the same spring
+    whatever jumps, so it stays near it even if every step is a transition or lasts for seconds. ``fresh`` characters
+    have shown nothing yet and get no offset.
     """
     y = spring_exponent(half_life)
     e = math.exp(-y * dt)
@@ -55,11 +57,13 @@ def inertialize(
         for j in range(positions.shape[1]):
             q = (rotations[n, j, 0], rotations[n, j, 1], rotations[n, j, 2], rotations[n, j, 3])
             w = (angular_velocities[n, j, 0], angular_velocities[n, j, 1], angular_velocities[n, j, 2])
+            for c in range(12):
+                new_offsets[n, j, c] = offsets[n, j, c]
             if jumps:
                 for c in range(3):
-                    v = last_velocities[n, j, c]
-                    new_offsets[n, j, c] = last_positions[n, j, c] + dt * v - positions[n, j, c]
-                    new_offsets[n, j, 3 + c] = v - velocities[n, j, c]
+                    v = last_velocities[n, j, c] - velocities[n, j, c]
+                    new_offsets[n, j, c] = last_positions[n, j, c] + dt * velocities[n, j, c] - positions[n, j, c]
+                    new_offsets[n, j, 3 + c] = v
                 lw = (
                     last_angular_velocities[n, j, 0],
                     last_angular_velocities[n, j, 1],
@@ -71,23 +75,17 @@ def inertialize(
                     last_rotations[n, j, 2],
                     last_rotations[n, j, 3],
                 )
-                expected = quat_multiply(quat_from_scaled_angle_axis((dt * lw[0], dt * lw[1], dt * lw[2])), lq)
-                offset = quat_multiply(expected, quat_inverse(q))
-                r = quat_to_scaled_angle_axis(offset)
+                before = quat_multiply(quat_from_scaled_angle_axis((-dt * w[0], -dt * w[1], -dt * w[2])), q)
+                r = quat_to_scaled_angle_axis(quat_multiply(lq, quat_inverse(before)))
                 turned = quat_rotate(quat_from_scaled_angle_axis(r), w)
                 for c in range(3):
                     new_offsets[n, j, 6 + c] = r[c]
                     new_offsets[n, j, 9 + c] = lw[c] - turned[c]
-            else:
-                for c in range(3):
-                    x, v = offsets[n, j, c], offsets[n, j, 3 + c]
-                    j1 = v + x * y
-                    new_offsets[n, j, c] = e * (x + j1 * dt)
-                    new_offsets[n, j, 3 + c] = e * (v - j1 * y * dt)
-                    x, v = offsets[n, j, 6 + c], offsets[n, j, 9 + c]
-                    j1 = v + x * y
-                    new_offsets[n, j, 6 + c] = e * (x + j1 * dt)
-                    new_offsets[n, j, 9 + c] = e * (v - j1 * y * dt)
+            for c in (0, 1, 2, 6, 7, 8):
+                x, v = new_offsets[n, j, c], new_offsets[n, j, 3 + c]
+                j1 = v + x * y
+                new_offsets[n, j, c] = e * (x + j1 * dt)
+                new_offsets[n, j, 3 + c] = e * (v - j1 * y * dt)
             turn = quat_from_scaled_angle_axis(
                 (float(new_offsets[n, j, 6]), float(new_offsets[n, j, 7]), float(new_offsets[n, j, 8]))
             )
