@@ -94,6 +94,13 @@ STAND = {"time": 0, "velocity": [0, 0, 0]}
         (text([{"time": 0, "velocity": [[0, 0, 1]] * 2, "facing": [[0, 0, 1]] * 3}]), r"steps\[0\].facing"),
         ('{"steps": [{"time": 0, "velocity": [0, 0, NaN]}]}', "not finite"),
         (text([STAND | {"tags": "walk"}]), r"steps\[0\].tags"),
+        ("[" * 100_000, "brackets"),
+        ('{"steps": ' * 50_000, "brackets"),
+        ('{"steps": [{"time": ' + "9" * 5000 + "}]}", "digits"),
+        (text([STAND, STAND | {"time": 10**400}]), "too large"),
+        (text([STAND, STAND | {"time": 1e300}]), "1e\\+300"),
+        (text([STAND | {"velocity": [10**400, 0, 0]}]), r"steps\[0\].velocity"),
+        (text([STAND | {"velocity": [1e39, 0, 0]}]), "not finite"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, content: str, reason: str) -> None:
@@ -104,7 +111,15 @@ def test_other_files_are_refused(tmp_path: Path, content: str, reason: str) -> N
     assert caught.value.path == path
 
 
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "inputs.json"
+    path.write_text(text([STAND]), encoding="utf-8-sig")
+    assert len(load_inputs(path).times) == 1
+
+
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="cannot be read"):
+        load_inputs("nul\0byte.json")
     with pytest.raises(FormatError, match="cannot be read"):
         load_inputs(tmp_path / "none.json")
     with pytest.raises(ControlError, match="cannot be written"):

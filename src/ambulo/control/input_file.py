@@ -33,6 +33,7 @@ from ambulo.formats.paths import write_whole
 
 FORMAT = "ambulo-input"
 VERSION = 1
+_LONGEST = 1e9  # seconds, some thirty years
 
 Float = NDArray[np.float32]
 
@@ -103,14 +104,18 @@ def load_inputs(path: str | Path) -> RecordedScript:
     """
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:  # a name with a NUL byte and bytes that are no UTF-8 are ValueErrors
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise FormatError(f"the input cannot be read: {reason}", path=file) from None
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise FormatError(f"is no JSON: {error.msg}", path=file, line=error.lineno) from None
+    except (ValueError, RecursionError):  # what Python's reader does not foresee
+        raise FormatError(
+            "cannot be read: it has a number of thousands of digits, or hundreds of brackets in each other", path=file
+        ) from None
     if not isinstance(data, dict) or data.get("format", FORMAT) != FORMAT:
         raise FormatError(
             "is no recorded input", path=file, key="format", remedy=f'it starts with "format": "{FORMAT}"'
@@ -143,15 +148,21 @@ def load_inputs(path: str | Path) -> RecordedScript:
 
 
 def _number(value: Any, path: Path, key: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise FormatError(f"{key} is {value!r}, not a number", path=path, key=key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LONGEST:
+        raise FormatError(f"{key} is {_short(value)}, not a number of seconds", path=path, key=key)
     return float(value)
+
+
+def _short(value: Any) -> str:
+    text = "too large" if isinstance(value, int) and abs(value) >= _LONGEST else repr(value)
+    return text if len(text) <= 40 else text[:40] + "..."
 
 
 def _vectors(value: Any, count: int, path: Path, key: str) -> Float:
     try:
-        array = np.array(value, np.float32)
-    except (TypeError, ValueError):
+        with np.errstate(over="ignore"):  # what becomes infinite is refused below
+            array = np.array(value, np.float32)
+    except (TypeError, ValueError, OverflowError):
         array = np.zeros(0, np.float32)
     if array.shape == (3,):
         array = array[None]
