@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -90,5 +91,14 @@ def test_nothing_to_do_is_refused(stack: FootLock, database: Database, index: Se
             simulate(stack, forward(), seconds)
     with pytest.raises(ControlError, match="rate"):
         simulate(stack, forward(), 1.0, rate=0.0)
+    for absurd in (
+        {"seconds": 1e9},
+        {"seconds": 1e300},
+        {"seconds": 1.0, "rate": 1e12},
+        {"seconds": 1.0, "count": 10**9},
+    ):
+        with pytest.raises(ControlError, match="memory") as caught:
+            simulate(stack, forward(), **cast(dict[str, Any], absurd))
+        assert "fewer" in str(caught.value.remedy)
     with pytest.raises(ControlError, match="motion_matching"):
         create_controller("motion_maching", database, index)

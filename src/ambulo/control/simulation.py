@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -64,13 +65,16 @@ def simulate(
         progress: called with (steps done, steps) about once a simulated second.
 
     Raises:
-        ControlError: nothing to do (no seconds, no rate), or what the controller and script raise.
+        ControlError: nothing to do (no seconds, no rate), more than fits into half of this machine's memory, or what
+            the controller and script raise.
     """
     if not (np.isfinite(rate) and rate > 0):
         raise ControlError(f"a rate of {rate} steps a second is not possible", key="rate")
-    steps = round(seconds * rate) if np.isfinite(seconds) else 0
-    if steps < 1:
+    asked = float(seconds) * rate
+    if not (np.isfinite(seconds) and asked > 0.5):
         raise ControlError(f"{seconds} seconds at {rate} steps a second are no step", key="seconds")
+    _check_size(asked, count, controller.skeleton.joint_count)
+    steps = round(asked)
     state = controller.start(count, seed, position, facing)
     start = np.zeros((count, 3), np.float32) if position is None else np.asarray(position, np.float32)
     ahead = _AHEAD if facing is None else np.asarray(facing, np.float32)
@@ -109,6 +113,27 @@ def simulate(
         tags=tuple(tags),
         **channels,
     )
+
+
+def _check_size(steps: float, count: int, joint_count: int) -> None:
+    """Refuse a recording that would not fit, before minutes of work: what it holds a step, and a character's state."""
+    size = count * (steps * (56.0 * joint_count + 200.0) + 200.0 * joint_count)
+    limit = 0.5 * _memory()
+    if size > limit:
+        raise ControlError(
+            f"a recording of {steps:.3g} steps of {count} characters takes {size / 1e9:.3g} GB, "
+            f"more than half of this machine's memory ({limit / 1e9:.3g} GB)",
+            key="seconds",
+            remedy="simulate fewer seconds, fewer characters or fewer steps a second",
+        )
+
+
+def _memory() -> float:
+    """Bytes of memory of this machine; 16 GiB where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return 16.0 * 2**30
 
 
 def _allocate(pose: Pose, steps: int) -> dict[str, Any]:
