@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -192,10 +192,68 @@ def test_wrong_wishes_are_refused(stack: FootLock) -> None:
     for dt in (0.0, -0.1, np.nan, np.inf):
         with pytest.raises(ControlError, match="positive"):
             stack.step(state, Intent(still), dt)
+    for dt in (1e-9, 1e9):
+        with pytest.raises(ControlError, match="several steps"):
+            stack.step(state, Intent(still), dt)
+    with pytest.raises(ControlError, match="positive"):
+        stack.step(state, Intent(still), cast(float, np.array(1 / 60)))
+    with pytest.raises(ControlError, match="faster"):
+        stack.step(state, Intent(np.full((2, 3), 3e38, np.float32)), 1 / 60)
+    for tags in ((1,), ({"walk"},), {"walk"}, ("walk", ("run",)), None):
+        with pytest.raises(ControlError, match="required_tags"):
+            Intent(still, required_tags=cast(Any, tags))
+    assert Intent(still, required_tags=cast(Any, ["walk"])).required_tags == ("walk",)
+    for velocity in ([["a", 0, 0]], [[1j, 0, 0]], [[1, 2], [3]]):
+        with pytest.raises(ControlError, match="velocity"):
+            Intent(cast(Any, velocity))
     with pytest.raises(ControlError, match="at least one"):
         stack.start(0)
+    for count in (1.5, "3", None, True):
+        with pytest.raises(ControlError, match="whole number"):
+            stack.start(cast(int, count))
+    for seed in (-1, 1.5, None):
+        with pytest.raises(ControlError, match="seed"):
+            stack.start(1, cast(int, seed))
     with pytest.raises(ControlError, match="facing"):
         stack.start(1, facing=(0.0, 1.0, 0.0))
+
+
+def test_a_state_of_another_controller_or_database_is_refused(
+    stack: FootLock, blocks: FootLock, bare: MotionMatching
+) -> None:
+    """Compiled code would read and write beyond its arrays."""
+    intent = Intent(np.zeros((1, 3), np.float32))
+    elsewhere = dataclasses.replace(bare.start(), playhead=np.array([float(bare.database.frame_count)]))
+    nowhere = dataclasses.replace(bare.start(), playhead=np.array([np.nan]))
+    state = stack.start()
+    wrong: list[tuple[Any, Any]] = [
+        (stack, blocks.start()), (blocks, stack.start()), (stack, state.inner), (bare, state), (stack, None),
+        (bare, elsewhere), (bare, nowhere),
+    ]  # fmt: skip
+    for controller, foreign in wrong:
+        with pytest.raises(ControlError, match="another controller"):
+            controller.step(foreign, intent, 1 / 60)
+    with pytest.raises(ControlError, match="another controller"):
+        bare.explain(dataclasses.replace(bare.start(), query_frame=elsewhere.playhead.astype(np.int64)))
+    with pytest.raises(ControlError, match="no characters"):
+        stack.step(take(state, []), Intent(np.zeros((0, 3), np.float32)), 1 / 60)
+    with pytest.raises(ControlError, match="no such character"):
+        take(state, 7)
+    with pytest.raises(ControlError, match="different controllers"):
+        join([state, blocks.start()])
+
+
+def test_clips_too_short_to_jump_into_are_said_to_be_so(database: Database, index: SearchIndex) -> None:
+    nothing_left = SearchIndex.build(
+        index.feature_set,
+        database.clip_starts,
+        database.clip_stops,
+        database.valid,
+        end_margin_frames=database.frame_count,
+    )
+    with pytest.raises(ControlError, match="clips are too short") as caught:
+        MotionMatching(database, nothing_left).start()
+    assert "longer clips" in str(caught.value.remedy)
 
 
 def test_an_explanation_adds_up(stack: FootLock, wishes: Wishes, database: Database) -> None:

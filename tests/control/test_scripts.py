@@ -123,3 +123,8 @@ def test_unknown_scripts_and_options_are_refused() -> None:
         create_script("sqare")
     with pytest.raises(ControlError, match="radius"):
         create_script("idle", radius=3.0)
+    with pytest.raises(ControlError, match="seed"):
+        create_script("random_sticks", seed=-1)
+    for seconds in (-1.0, 1e10, np.nan, np.inf):
+        with pytest.raises(ControlError, match="last 0 to"):
+            create_script("random_sticks", seconds=seconds)

@@ -21,7 +21,7 @@ from ambulo.control.database_controller import DatabaseController, PlayerState
 from ambulo.control.intent import Intent
 from ambulo.control.pose import Pose
 from ambulo.control.settings import BlockSettings, ControlSettings
-from ambulo.control.stepping import empty_pose, make_pose
+from ambulo.control.stepping import empty_pose, make_pose, raise_foreign_state
 from ambulo.database.feature_spec import FeatureSpec
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ class Blocks(DatabaseController):
         weights: one a feature group in place of the schema's own.
     """
 
+    state_kind = BlockState
+
     def __init__(
         self,
         database: Database,
@@ -112,6 +114,8 @@ class Blocks(DatabaseController):
     def step(self, state: BlockState, intent: Intent, dt: float) -> tuple[BlockState, Pose]:
         """One step of N characters; see :meth:`ambulo.control.motion_matching.MotionMatching.step`."""
         plan = self._plan(state, intent, dt)
+        if not state.fading.max() < self.database.frame_count:
+            raise_foreign_state()
         count = len(state.playhead)
         arrays = empty_pose(count, len(self._parents))
         contacts, frames = np.empty((count, 2), np.uint8), np.empty(count, np.int64)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ambulo.control.intent import Intent
+from ambulo.control.intent import Intent, float32_array
 from ambulo.control.pose import Pose
 from ambulo.errors import ControlError
 from ambulo.motion.skeleton import Skeleton
@@ -39,7 +39,7 @@ class Controller(Protocol):
 
         Args:
             count: number of characters N.
-            seed: decides what may differ between characters (the time of their first search).
+            seed: decides what may differ between characters (the time of their first search); a whole number from 0 up.
             position: ``[3]`` or ``[N, 3]``, metres; the origin by default.
             facing: ``[3]`` or ``[N, 3]``, direction in the ground plane; +Z by default.
         """
@@ -61,7 +61,10 @@ class Controller(Protocol):
 def take(state: _T, characters: ArrayLike) -> _T:
     """The state of some characters of a crowd (copies): an index, a list of indices, or a slice's indices."""
     index = np.atleast_1d(np.asarray(characters, np.int64))
-    return cast(_T, _map(lambda arrays: np.ascontiguousarray(arrays[0][index]), [state]))
+    try:
+        return cast(_T, _map(lambda arrays: np.ascontiguousarray(arrays[0][index]), [state]))
+    except IndexError as error:
+        raise ControlError(f"the state has no such character: {error}", key="characters") from None
 
 
 def join(states: Sequence[_T]) -> _T:
@@ -70,7 +73,10 @@ def join(states: Sequence[_T]) -> _T:
         raise ControlError("there is no state to join")
     if len({type(state) for state in states}) > 1:
         raise ControlError(f"states of different controllers: {sorted({type(s).__name__ for s in states})}")
-    return cast(_T, _map(lambda arrays: np.concatenate(arrays), list(states)))
+    try:
+        return cast(_T, _map(np.concatenate, list(states)))
+    except ValueError as error:
+        raise ControlError(f"states of different controllers: {error}") from None
 
 
 def _map(function: Any, states: list[Any]) -> Any:
@@ -84,12 +90,25 @@ def _map(function: Any, states: list[Any]) -> Any:
     return kind(**values)
 
 
+def generator_of(seed: int) -> np.random.Generator:
+    """The generator of a seed.
+
+    Raises:
+        ControlError: it is no whole number from 0 up.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ControlError(f"a seed is a whole number from 0 up, not {seed!r}", key="seed")
+    return np.random.default_rng(seed)
+
+
 def start_arrays(count: int, position: ArrayLike | None, facing: ArrayLike | None) -> tuple[Any, Any]:
     """Positions ``[N, 3]`` and rotations ``[N, 4]`` of characters about to start.
 
     Raises:
         ControlError: the count is not positive, or the arrays have other shapes, are not finite, or a facing is zero.
     """
+    if isinstance(count, bool) or not isinstance(count, int | np.integer):
+        raise ControlError(f"a number of characters is a whole number, not {count!r}", key="count")
     if count < 1:
         raise ControlError(f"a controller starts at least one character, not {count}", key="count")
     positions = _row(count, (0.0, 0.0, 0.0) if position is None else position, "position")
@@ -103,7 +122,7 @@ def start_arrays(count: int, position: ArrayLike | None, facing: ArrayLike | Non
 
 
 def _row(count: int, values: ArrayLike, key: str) -> Any:
-    array = np.asarray(values, np.float32)
+    array = float32_array(values, key)
     if array.shape not in ((3,), (count, 3)):
         raise ControlError(f"{key} must be [3] or [{count}, 3], got {array.shape}", key=key)
     if not np.isfinite(array).all():

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ambulo.control.controller import start_arrays
+from ambulo.control.controller import generator_of, start_arrays
 from ambulo.control.explanation import Candidate, Explanation
 from ambulo.control.frame_sets import FrameSet, FrameSets
 from ambulo.control.intent import Intent
 from ambulo.control.settings import ControlSettings
-from ambulo.control.stepping import check_step, raise_not_finite, start_simulation, trajectory_slots
+from ambulo.control.stepping import (
+    check_state,
+    check_step,
+    raise_foreign_state,
+    raise_not_finite,
+    start_simulation,
+    trajectory_slots,
+)
 from ambulo.errors import ControlError, QueryError, nearest_names
 from ambulo.motion.skeleton import Skeleton
 
@@ -100,6 +107,9 @@ class DatabaseController:
         pose_emphasis: what the weights of joint features are multiplied by in a search.
     """
 
+    state_kind: type[PlayerState] = PlayerState
+    """What :meth:`start` returns."""
+
     def __init__(
         self,
         database: Database,
@@ -165,8 +175,11 @@ class DatabaseController:
         values = self.weights.copy()
         for name, weight in weights.items():
             if name not in names:
-                raise QueryError(f"no feature group {name!r}; {nearest_names(name, names)}", key=name)
-            values[names.index(name)] = weight
+                raise QueryError(f"no feature group {name!r}; {nearest_names(str(name), names)}", key=str(name))
+            try:
+                values[names.index(name)] = weight
+            except (TypeError, ValueError):
+                raise QueryError(f"the weight of {name!r} is {weight!r}, not a number", key=name) from None
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.weights = self.schema.checked_weights(values)
@@ -180,7 +193,7 @@ class DatabaseController:
         root = np.column_stack([positions.astype(np.float64), heading, np.zeros((count, 2))])
         frame_set = self.frame_sets.of((), ())
         still = self._stillest_frame(frame_set)
-        timer = np.random.default_rng(seed).uniform(0.0, self.interval, count)
+        timer = generator_of(seed).uniform(0.0, self.interval, count)
         timer[0] = 0.0
         frames = np.full(count, still, np.int64)
         return PlayerState(
@@ -199,6 +212,7 @@ class DatabaseController:
 
     def _plan(self, state: PlayerState, intent: Intent, dt: float) -> Plan:
         """Move the simulation objects, decide who searches, and search."""
+        check_state(state, self.state_kind, self.schema.dimension_count, "query")
         count = len(state.playhead)
         check_step(count, intent, dt)
         search = self.settings.search
@@ -224,6 +238,8 @@ class DatabaseController:
                 state.impatience, self.patience, timer, impatience, wish, simulation, trajectory_positions,
                 trajectory_directions, fresh, current, due, eager,
             )  # fmt: skip
+            if searching < -count:
+                raise_foreign_state()
             if searching < 0:
                 raise_not_finite(-1 - searching)
             if searching:
@@ -245,11 +261,14 @@ class DatabaseController:
 
     def explain(self, state: PlayerState, character: int = 0) -> Explanation:
         """Why a character shows what it shows: its last search again, with costs by feature group."""
+        check_state(state, self.state_kind, self.schema.dimension_count, "query")
         if not 0 <= character < len(state.playhead):
             raise ControlError(f"character {character} of {len(state.playhead)}", key="character")
         frame_set = self.frame_sets.of_key(state.tag_set[character]) or self.frame_sets.of((), ())
         query = state.query[character]
         chosen, continuing = int(state.chosen_frame[character]), int(state.query_frame[character])
+        if not max(chosen, continuing) < self.database.frame_count:
+            raise_foreign_state()
         weights = self._eager_weights if state.eager[character] else self._search_weights
         rivals = self.index.top(
             query, 2, current=continuing, mask=frame_set.mask, weights=weights,
@@ -304,11 +323,7 @@ class DatabaseController:
                 chosen = eager == kind
                 found[chosen] = self._search_alike(frame_set, queries[chosen], current[chosen], kind)
         if (found < 0).any():
-            raise ControlError(
-                f"the search found no frame for the tags {frame_set.required}",
-                key="required_tags",
-                remedy="ask for fewer tags: their ranges are too short to jump into",
-            )
+            _raise_no_frame(frame_set)
         return found
 
     def _search_alike(
@@ -336,6 +351,8 @@ class DatabaseController:
             counted[:] = 1.0
             still = features.mean
         found = self.index.search(still[None], current=np.array([-1]), mask=frame_set.mask, weights=counted)
+        if found.frames[0] < 0:
+            _raise_no_frame(frame_set)
         return int(found.frames[0])
 
     def _all(self, count: int) -> NDArray[np.int64]:
@@ -343,3 +360,13 @@ class DatabaseController:
         if everyone is None:
             everyone = self._everyone[count] = np.arange(count)
         return everyone
+
+
+def _raise_no_frame(frame_set: FrameSet) -> NoReturn:
+    """Refuse tags whose frames all lie in the margins at the ends of clips, where the index has no candidates."""
+    asked = f" with {' and '.join(map(repr, frame_set.required))}" if frame_set.required else ""
+    raise ControlError(
+        f"no frame{asked} can be jumped to: the clips are too short, or what may be shown lies at their ends",
+        key="required_tags",
+        remedy="add longer clips" + (", or ask for fewer tags" if asked else ""),
+    )

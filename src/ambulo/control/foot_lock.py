@@ -24,7 +24,7 @@ from ambulo.control.controller import Controller
 from ambulo.control.intent import Intent
 from ambulo.control.pose import Pose
 from ambulo.control.settings import FootLockSettings
-from ambulo.control.stepping import PoseArrays, replace_arrays
+from ambulo.control.stepping import PoseArrays, check_state, replace_arrays
 from ambulo.errors import ControlError
 from ambulo.maths import quaternions
 from ambulo.motion import kinematics
@@ -180,6 +180,7 @@ class FootLock:
 
     def step(self, state: FootLockState, intent: Intent, dt: float) -> tuple[FootLockState, Pose]:
         """See :meth:`Controller.step`."""
+        check_state(state, FootLockState, 2, "flags")
         inner, pose = self.inner.step(state.inner, intent, dt)
         count, geometry = len(pose.positions), self.geometry
         flags, values, drops = np.empty_like(state.flags), np.empty_like(state.values), np.empty_like(state.drops)
@@ -203,6 +204,7 @@ class FootLock:
 
     def explain(self, state: FootLockState, character: int = 0) -> Any:
         """The wrapped controller's explanation."""
+        check_state(state, FootLockState, 2, "flags")
         return self.inner.explain(state.inner, character)
 
     def with_weights(self, weights: Mapping[str, float]) -> FootLock:

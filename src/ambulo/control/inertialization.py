@@ -1,7 +1,7 @@
 """Inertialization: a transition without a pop and without a cross-fade.
 
-At a jump, the difference between where every joint was heading and where the new clip has it becomes an offset, and the
-offset fades by a critically damped spring while the new clip plays (D. Bollo, "Inertialization: High-Performance
+At a jump, the difference between where every joint was and where the new clip had it a step ago becomes an offset, and
+the offset fades by a critically damped spring while the new clip plays (D. Bollo, "Inertialization: High-Performance
 Animation Transitions in Gears of War", GDC 2018; the spring form as in D. Holden's public Motion-Matching code).
 """
 
@@ -18,7 +18,7 @@ from ambulo.control.controller import Controller
 from ambulo.control.intent import Intent
 from ambulo.control.pose import Pose
 from ambulo.control.settings import InertializeSettings
-from ambulo.control.stepping import empty_pose, replace_arrays
+from ambulo.control.stepping import check_state, empty_pose, replace_arrays
 from ambulo.motion.skeleton import Skeleton
 
 Float = NDArray[np.float32]
@@ -79,6 +79,7 @@ class Inertialize:
 
     def step(self, state: InertializeState, intent: Intent, dt: float) -> tuple[InertializeState, Pose]:
         """See :meth:`Controller.step`."""
+        check_state(state, InertializeState, len(self._parents), "offsets")
         inner, pose = self.inner.step(state.inner, intent, dt)
         count, joints = pose.positions.shape[:2]
         arrays = empty_pose(count, joints)
@@ -101,6 +102,7 @@ class Inertialize:
 
     def explain(self, state: InertializeState, character: int = 0) -> Any:
         """The wrapped controller's explanation."""
+        check_state(state, InertializeState, len(self._parents), "offsets")
         return self.inner.explain(state.inner, character)
 
     def with_weights(self, weights: Mapping[str, float]) -> Inertialize:

@@ -36,10 +36,10 @@ class Intent:
     preferred_tags: Tags | tuple[Tags, ...] = ()
 
     def __post_init__(self) -> None:
-        velocity = np.ascontiguousarray(self.velocity, np.float32)
+        velocity = float32_array(self.velocity, "velocity")
         if velocity.ndim != 2 or velocity.shape[1] != 3:
             raise ControlError(f"an intent's velocity must be [N, 3], got {velocity.shape}", key="velocity")
-        facing = np.ascontiguousarray(self.facing, np.float32)
+        facing = float32_array(self.facing, "facing")
         if facing.shape == (0, 3) and len(velocity):
             facing = np.zeros_like(velocity)
         if facing.shape != velocity.shape:
@@ -48,6 +48,7 @@ class Intent:
             tags: object = getattr(self, key)
             if isinstance(tags, str):
                 raise ControlError(f"{key} is a tuple of names, not the text {tags!r}", key=key, remedy=f"({tags!r},)")
+            object.__setattr__(self, key, _checked_tags(tags, key))
         object.__setattr__(self, "velocity", velocity)
         object.__setattr__(self, "facing", facing)
 
@@ -78,6 +79,30 @@ class Intent:
         return [(*tags, np.asarray(indices, np.int64)) for tags, indices in members.items()]
 
 
+def float32_array(values: object, key: str) -> NDArray[np.float32]:
+    """Numbers as a contiguous float32 array; what is beyond its range becomes infinite.
+
+    Raises:
+        ControlError: they are no real numbers, or their rows differ in length.
+    """
+    try:
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(values, np.float32)
+    except (TypeError, ValueError, OverflowError):
+        raise ControlError(f"{key} must be an array of real numbers", key=key) from None
+
+
+def _checked_tags(tags: object, key: str) -> Tags | tuple[Tags, ...]:
+    """The tags as hashable tuples: of names, or of tuples of names."""
+    if isinstance(tags, list | tuple):
+        if all(isinstance(name, str) for name in tags):
+            return tuple(tags)
+        rows = [tuple(names) for names in tags if isinstance(names, list | tuple)]
+        if len(rows) == len(tags) and all(isinstance(name, str) for row in rows for name in row):
+            return tuple(rows)
+    raise ControlError(f"{key} must be a tuple of names, or one such tuple a character", key=key)
+
+
 def _is_shared(tags: Tags | tuple[Tags, ...]) -> bool:
     return not tags or isinstance(tags[0], str)
 
@@ -87,4 +112,4 @@ def _by_character(tags: Tags | tuple[Tags, ...], count: int, key: str) -> list[T
         return [cast(Tags, tags)] * count
     if len(tags) != count:
         raise ControlError(f"{key} names the tags of {len(tags)} characters, the intent moves {count}", key=key)
-    return [tuple(names) for names in tags]
+    return list(cast(tuple[Tags, ...], tags))

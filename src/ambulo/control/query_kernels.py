@@ -26,6 +26,9 @@ WISH_X, WISH_Z, WISH_HEADING = 0, 1, 2
 # Metres a second below which a wish or a body counts as standing, and above which as going.
 _STAND, _GOES = 0.1, 0.25
 
+# Metres a second beyond which a wish is no speed: squares of its features would leave the range of float32.
+_FASTEST = 1e6
+
 # Components that a trajectory dimension can hold.
 POSITION_X, POSITION_Z, DIRECTION_X, DIRECTION_Z, HEIGHT, VELOCITY_X, VELOCITY_Z = range(7)
 
@@ -39,10 +42,10 @@ def wish_of(n: int, velocity: Any, facing: Any, simulation: Any) -> tuple[float,
 
 @kernel
 def is_finite(n: int, velocity: Any, facing: Any) -> bool:
-    """Whether all six numbers of a wish are finite."""
+    """Whether all six numbers of a wish are finite, and none of its speeds is absurd."""
     finite = True
     for c in range(3):
-        finite = finite and math.isfinite(velocity[n, c]) and math.isfinite(facing[n, c])
+        finite = finite and abs(velocity[n, c]) <= _FASTEST and math.isfinite(facing[n, c])
     return finite
 
 
@@ -153,13 +156,17 @@ def plan(
 
     ``current`` becomes the continuing frame, or -1 where the playhead must leave (its clip or its tags end).
     A character that has not obeyed for longer than ``patience`` seconds searches at once, and is ``eager``.
-    Returns how many characters search, or ``-1 - n`` where the wish of character ``n`` is not finite.
+    Returns how many characters search, ``-1 - n`` where the wish of character ``n`` is not finite, or
+    ``-1 - N - n`` where its playhead is in no frame of this database.
     """
     searching = 0
+    count = playhead.shape[0]
     for m in range(members.shape[0]):
         n = members[m]
         if not is_finite(n, velocity, facing):
             return -1 - int(n)
+        if not (0.0 <= playhead[n] <= features.shape[0] - 1):
+            return -1 - int(count) - int(n)
         vx, vz, heading = wish_of(n, velocity, facing, simulation)
         predict(n, simulation, vx, vz, heading, constants, times, trajectory_positions, trajectory_directions)
         move(n, simulation, vx, vz, heading, constants, dt, new_simulation)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.control import paths
+from ambulo.control.controller import generator_of
 from ambulo.control.intent import Intent, Tags
 from ambulo.errors import ControlError, nearest_names
 
@@ -21,6 +22,9 @@ Float = NDArray[np.float32]
 
 WALK_SPEED = 1.4
 """m/s, a comfortable adult walk (R. W. Bohannon, Age and Ageing 26, 1997)."""
+
+LONGEST_STICKS = 1e6
+"""Seconds of random sticks at most; they are drawn before the first step."""
 
 
 class Script(Protocol):
@@ -118,7 +122,9 @@ def random_sticks(seed: int = 0, seconds: float = 600.0, count: int = 1, tags: T
 
     Every character has its own stick.
     """
-    generator = np.random.default_rng(seed)
+    if not 0.0 <= seconds <= LONGEST_STICKS:
+        raise ControlError(f"random sticks last 0 to {LONGEST_STICKS:g} seconds, not {seconds:g}", key="seconds")
+    generator = generator_of(seed)
     times = [0.0]
     while times[-1] < seconds:
         times.append(times[-1] + float(generator.uniform(0.5, 3.0)))
