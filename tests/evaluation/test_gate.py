@@ -47,6 +47,13 @@ def test_bars_hold_for_their_scripts_alone() -> None:
     assert [failure.script for failure in failures] == ["circle"]
 
 
+def test_a_pooled_bar_judges_the_mean() -> None:
+    results = {"a": {"x": made(3.0, 2.0)}, "b": {"x": made(1.0, 2.0)}, "c": {"x": made(math.nan, 9.0)}}
+    assert check(results, [Bar("x", at_most_times_raw=1.0, pooled=True)]) == []
+    (failure,) = check(results, [Bar("x", at_most_times_raw=0.9, pooled=True)])
+    assert (failure.script, failure.value, failure.limit) == ("mean of 2 scripts", 2.0, 1.8)
+
+
 @pytest.mark.parametrize("results", [{}, {"a": {"other": made(1.0)}}, {"a": {"x": made(math.nan)}}])
 def test_a_gate_that_looks_at_nothing_is_an_error(results: dict[str, dict[str, Measure]]) -> None:
     with pytest.raises(AmbuloError, match="judged nothing"):

@@ -24,6 +24,7 @@ from ambulo.motion.inverse_kinematics_kernels import length, subtract
 
 # Columns of the integer and float rows of a foot's state.
 LOCKED, TOUCHING, STEPPING, PENDING = 0, 1, 2, 3
+HOP = 2  # in STEPPING: a low, quick step
 POINT, OFFSET, OFFSET_VELOCITY, TOE, TOE_VELOCITY, ANIMATED, STEP_TIME = 0, 3, 6, 9, 12, 15, 18
 
 # Places in FootLock's constants.
@@ -33,9 +34,11 @@ STEP_HEIGHT, STEP_DURATION, HEIGHT_HALF_LIFE, PELVIS_DROP, DROP_HALF_LIFE = 5, 6
 # Metres above where toes in contact are, up to which a toe that is shown counts as on the ground.
 _NEAR_GROUND = 0.015
 # An offset that lowers a swinging toe fades in this part of the usual half-life.
-_LOW_SHARE = 0.2
+_LOW_SHARE = 0.1
 # The part of a step after which the toe is over its place and only comes down.
 _OVER = 0.85
+# A hop has this part of a step's height and duration.
+_HOP_SHARE = 0.6
 
 
 @kernel
@@ -101,21 +104,21 @@ def track_toe(
     gap = math.hypot(expected[0] - toe[0], expected[2] - toe[2])
     lift = max(last_toe[1], toe[1]) - ceiling
     touching = contact and lift <= constants[LOCK_HEIGHT]
-    duration = constants[STEP_DURATION]
 
     locks, releases, steps = False, False, False
+    # With the other foot in the air a step is low and quick, and is put off longer: the body must not hover.
+    alone = flags[n, 1 - f, LOCKED] == 0
+    hop = stepping and flag[STEPPING] == HOP
     if locked:
-        limit = constants[UNLOCK_DISTANCE]
-        if flags[n, 1 - f, STEPPING] != 0:
-            limit *= 1.5  # one foot at a time
-        far = stretched or math.hypot(point[0] - toe[0], point[2] - toe[2]) > limit
         # The animation stands, but elsewhere: step there rather than drag the toe over the ground.
+        limit = constants[UNLOCK_DISTANCE] * (1.5 if alone else 1.0)
+        far = stretched or math.hypot(point[0] - toe[0], point[2] - toe[2]) > limit
         steps = far and contact
         releases = not contact
     elif stepping:
         step_time += dt
         # Over the place, and on the way down: from here on it does not move sideways.
-        locks = contact and step_time >= _OVER * duration
+        locks = contact and step_time >= _OVER * constants[STEP_DURATION] * (_HOP_SHARE if hop else 1.0)
         releases = not contact
     elif touching:
         slow = math.hypot(last_v[0], last_v[2]) < constants[LOCK_SPEED]
@@ -127,17 +130,18 @@ def track_toe(
     x, y, z = offset
     vx, vy, vz = offset_v
     if steps:
-        point, step_time = last_toe, 0.0
+        point, step_time, hop = last_toe, 0.0, alone
         x, z, vx, vz = 0.0, 0.0, 0.0, 0.0
     source = (toe[0], toe[2])
     raised = 0.0
     if stepping:
-        u = min(step_time / duration, 1.0)
+        share = _HOP_SHARE if hop else 1.0
+        u = min(step_time / (share * constants[STEP_DURATION]), 1.0)
         # Up first, then over, then down: what is low moves little.
         s = min(max((u - (1.0 - _OVER)) / (2.0 * _OVER - 1.0), 0.0), 1.0)
         s = s * s * s * (10.0 + s * (6.0 * s - 15.0))
         source = (point[0] + s * (toe[0] - point[0]), point[2] + s * (toe[2] - point[2]))
-        raised = 4.0 * constants[STEP_HEIGHT] * u * (1.0 - u)
+        raised = 4.0 * share * constants[STEP_HEIGHT] * u * (1.0 - u)
     if locks:
         point = last_toe
         x, z, vx, vz = 0.0, 0.0, 0.0, 0.0
@@ -165,7 +169,7 @@ def track_toe(
         target = (target[0], floor, target[2])
     new_flags[n, f, LOCKED] = locked
     new_flags[n, f, TOUCHING] = touching
-    new_flags[n, f, STEPPING] = stepping
+    new_flags[n, f, STEPPING] = (HOP if hop else 1) if stepping else 0
     new_flags[n, f, PENDING] = transitioned and not fresh
     out[OFFSET], out[OFFSET + 1], out[OFFSET + 2] = x, y, z
     out[OFFSET_VELOCITY], out[OFFSET_VELOCITY + 1], out[OFFSET_VELOCITY + 2] = vx, vy, vz

@@ -39,7 +39,7 @@ class SimulationSettings:
     rotation_half_life: float = 0.16
     adjustment_position_half_life: float = 0.1
     adjustment_rotation_half_life: float = 0.2
-    adjustment_ratio: float = 0.2
+    adjustment_ratio: float = 0.3
     clamping_distance: float = 0.15
     clamping_angle: float = 0.5 * np.pi
     clamping_yield: float = 1.0
@@ -83,7 +83,7 @@ class SearchSettings:
     velocity_change: float = 0.5
     facing_change: float = 0.35
     pose_emphasis: float = 1.5
-    bias: float = 0.35
+    bias: float = 0.5
     patience: float = 0.1
     impatient_emphasis: float = 5.0
     surround: float = 2.0
@@ -115,7 +115,7 @@ class InertializeSettings:
             by it, since the foot lock holds the toes of the pose before smoothing.
     """
 
-    half_life: float = 0.16
+    half_life: float = 0.2
 
     def __post_init__(self) -> None:
         _check_positive(self, "an inertialization setting")
@@ -148,7 +148,7 @@ class FootLockSettings:
     lock_height: float = 0.05
     step_height: float = 0.06
     step_duration: float = 0.25
-    height_half_life: float = 0.06
+    height_half_life: float = 0.1
     pelvis_drop: float = 0.1
     drop_half_life: float = 0.1
 

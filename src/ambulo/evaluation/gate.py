@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -23,12 +23,15 @@ class Bar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         at_most: in its unit.
         at_most_times_raw: as a factor of the raw capture's. With both, the larger of the two counts.
         scripts: the scripts that it holds for; all where empty.
+        pooled: judge the mean over the scripts beside the mean of their raw values, not every script by itself. One run
+            is chaotic: a jump more or less, and its skate is a fifth more or less.
     """
 
     measure: str
     at_most: float | None = None
     at_most_times_raw: float | None = None
     scripts: tuple[str, ...] = ()
+    pooled: bool = False
 
     def limit(self, measure: Measure) -> float:
         """The most that this measure may be, in its unit; NaN where it depends on a raw value that does not exist."""
@@ -102,19 +105,31 @@ def check(results: Mapping[str, Mapping[str, Measure]], bars: Iterable[Bar]) -> 
     """
     failures = []
     for bar in bars:
-        judged = 0
-        for script, measures in results.items():
-            measure = measures.get(bar.measure)
-            if measure is None or (bar.scripts and script not in bar.scripts) or not math.isfinite(measure.value):
-                continue
-            limit = bar.limit(measure)
-            if not math.isfinite(limit):
-                continue
-            judged += 1
-            if measure.value > limit:
-                failures.append(Failure(script, bar.measure, measure.value, limit, measure.unit))
+        judged = {
+            script: measures[bar.measure]
+            for script, measures in results.items()
+            if bar.measure in measures and (not bar.scripts or script in bar.scripts)
+        }
+        judged = {
+            script: measure
+            for script, measure in judged.items()
+            if math.isfinite(measure.value) and math.isfinite(bar.limit(measure))
+        }
         if not judged:
             raise AmbuloError(
                 f"the bar of {bar.measure!r} judged nothing: no script gave that measure", key=bar.measure
             )
+        if bar.pooled:
+            judged = {f"mean of {len(judged)} scripts": _mean(list(judged.values()))}
+        for script, measure in judged.items():
+            limit = bar.limit(measure)
+            if measure.value > limit:
+                failures.append(Failure(script, bar.measure, measure.value, limit, measure.unit))
     return failures
+
+
+def _mean(measures: list[Measure]) -> Measure:
+    """Mean value beside mean raw value."""
+    raws = [measure.raw for measure in measures if measure.raw is not None]
+    value = sum(measure.value for measure in measures) / len(measures)
+    return replace(measures[0], value=value, raw=sum(raws) / len(raws) if len(raws) == len(measures) else None)
