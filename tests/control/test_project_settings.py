@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ambulo.control.project_settings import project_settings
+from ambulo.control.project_settings import project_controller, project_settings
 from ambulo.control.settings import ControlSettings, SearchSettings
 from ambulo.database.play_settings import PlaySettings
 from ambulo.database.project import Project, SourceSpec, load_project
@@ -47,6 +47,28 @@ def test_a_tag_that_cannot_be_one_is_refused_with_its_line(project: Path) -> Non
     file.write_text(file.read_text(encoding="utf-8").replace('"neutral"', '"!"'), encoding="utf-8")
     with pytest.raises(ProjectError, match=r"ambulo.toml:\d+: '!' cannot be a tag"):
         project_settings(project)
+
+
+def test_a_default_tag_that_nothing_carries_is_refused(project: Path) -> None:
+    assert project_settings(project, known_tags=["neutral", "old"]).search.default_tags == ("neutral",)
+    with pytest.raises(ProjectError, match=r"'neutral'.*natural") as caught:
+        project_settings(project, known_tags=["natural", "old"])
+    assert (caught.value.path, caught.value.key) == (project / "ambulo.toml", "play.default_tags")
+
+
+def test_the_first_controller_of_the_project_plays_it(project: Path, tmp_path: Path) -> None:
+    file = project / "ambulo.toml"
+    text = file.read_text(encoding="utf-8")
+    assert project_controller(project) == project_controller(tmp_path / "nowhere" / "database") == "motion_matching"
+    file.write_text(text.replace('["motion_matching"]', '["blocks", "motion_matching"]'), encoding="utf-8")
+    assert project_controller(project) == "blocks"
+    file.write_text(text.replace('["motion_matching"]', "[]"), encoding="utf-8")
+    assert project_controller(project) == "motion_matching"
+    file.write_text(text.replace('["motion_matching"]', '["block"]'), encoding="utf-8")
+    with pytest.raises(ProjectError, match="'block'") as caught:
+        project_controller(project)
+    assert "'blocks'" in str(caught.value.remedy)
+    assert (caught.value.path, caught.value.key) == (file, "controllers")
 
 
 def test_play_settings_are_no_part_of_the_database(project: Path) -> None:

@@ -54,13 +54,13 @@ def play(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict
     return code, dict(json.loads(capsys.readouterr().out))
 
 
-def test_play_refuses_a_taken_port(
-    project: Path, page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_play_refuses_a_taken_port_before_it_opens_the_project(
+    tmp_path: Path, page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "STATIC", page)
     with server.bind() as listener:
         port = listener.getsockname()[1]
-        code, printed = play(str(project), "--port", str(port), capsys=capsys)
+        code, printed = play(str(tmp_path / "nothing"), "--port", str(port), capsys=capsys)
     assert code == 2
     error = printed["error"]
     assert isinstance(error, dict)

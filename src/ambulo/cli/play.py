@@ -16,8 +16,8 @@ class Arguments:
 
     projects: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Folders of built projects; the first is opened, the page can switch to the others."""
-    controller: str = "motion_matching"
-    """Controller to begin with."""
+    controller: str | None = None
+    """Controller to begin with; the first that the first project names if left out."""
     port: int = 0
     """Port on the loopback interface; 0 takes a free one."""
     no_browser: bool = False
@@ -39,9 +39,14 @@ def run(arguments: Arguments) -> None:
     from ambulo.studio.launch import make_session
 
     server.static_folder()
-    print("getting ready (the first time, the controller is compiled: up to a minute)", file=sys.stderr, flush=True)
-    session = make_session(arguments.projects, controller=arguments.controller)
+    # A port that is taken is no reason to wait for a minute first.
     listener = server.bind(arguments.port)
+    print("getting ready (the first time, the controller is compiled: up to a minute)", file=sys.stderr, flush=True)
+    try:
+        session = make_session(arguments.projects, controller=arguments.controller)
+    except BaseException:
+        listener.close()
+        raise
     host, port = listener.getsockname()[:2]
     address = f"http://{host}:{port}/"
     app = server.create_app(session, port=port)

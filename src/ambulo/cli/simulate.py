@@ -28,8 +28,8 @@ class Arguments:
 
     project: Path
     """Folder of a built project."""
-    controller: str = "motion_matching"
-    """Which controller."""
+    controller: str | None = None
+    """Which controller; the first that the project names if left out."""
     path: str = "square"
     """What drives it: idle, forward, circle, square, star, wave, turn_90, turn_180, strafe or random."""
     input: Path | None = None
@@ -79,7 +79,7 @@ class Simulated(msgspec.Struct, frozen=True):
 def run(arguments: Arguments) -> Simulated:
     """Simulate, measure, write."""
     from ambulo.control.create import create_controller
-    from ambulo.control.project_settings import project_settings
+    from ambulo.control.project_settings import project_controller, project_settings
     from ambulo.control.simulation import simulate
     from ambulo.database.database import Database
     from ambulo.errors import AmbuloError
@@ -96,7 +96,9 @@ def run(arguments: Arguments) -> Simulated:
     script = make_script(arguments)
     database = Database.open(arguments.project)
     _, index = load_index(database)
-    controller = create_controller(arguments.controller, database, index, project_settings(arguments.project))
+    settings = project_settings(arguments.project, known_tags=database.tags)
+    name = arguments.controller or project_controller(arguments.project)
+    controller = create_controller(name, database, index, settings)
     recording = simulate(
         controller,
         script,
@@ -104,14 +106,14 @@ def run(arguments: Arguments) -> Simulated:
         arguments.rate,
         arguments.count,
         arguments.seed,
-        name=arguments.controller,
+        name=name,
     )
     path = script_path(script)
     measures = measure(recording, database, path=path, index=index)
     files = {} if arguments.out is None else _write(arguments, recording, measures, database, index, path)
     return Simulated(
         project=database.name or str(arguments.project),
-        controller=arguments.controller,
+        controller=name,
         path=script.name,
         seconds=arguments.seconds,
         rate=arguments.rate,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ambulo.control.project_settings import project_controller
 from ambulo.errors import StudioError
 from ambulo.studio.open_project import OpenProject, open_project
 from ambulo.studio.session import Session
@@ -13,24 +14,26 @@ WARM_STEPS = 30
 """Steps taken before the page opens: they load the compiled kernels and pass a few searches."""
 
 
-def make_session(folders: Sequence[Path], *, controller: str = "motion_matching", seed: int = 0) -> Session:
+def make_session(folders: Sequence[Path], *, controller: str | None = None, seed: int = 0) -> Session:
     """A session that has taken its first steps, so that nothing is compiled while somebody plays.
 
     Args:
         folders: of built projects (or their ``ambulo.toml``); named after their folders.
-        controller: name of the controller.
+        controller: name of the controller; the first that the first project names where it is None.
         seed: for the controller.
 
     Raises:
         StudioError: no folder is given, or the same one twice.
         DatabaseError: a project was not built, or is damaged.
         ControlError: there is no such controller.
+        ProjectError: a project file cannot be used.
     """
     places = _names([folder.parent if folder.suffix == ".toml" else folder for folder in folders])
 
     def opener(name: str) -> OpenProject:
         return open_project(places[name], name)
 
+    controller = controller or project_controller(next(iter(places.values())))
     session = Session(list(places), opener, controller=controller, seed=seed)
     for _ in range(WARM_STEPS):
         session.advance()

@@ -128,13 +128,14 @@ def open_project(path: Path, name: str | None = None) -> OpenProject:
 
     Raises:
         DatabaseError: it was not built, or is damaged; the message says what to do.
-        ProjectError: its project file cannot be used.
+        ProjectError: its project file cannot be used, or asks for tags that nothing carries.
     """
     from ambulo.matching.build import load_index
 
     database = Database.open(path)
     index = load_index(database)[1]
-    return OpenProject(name or database.name or path.resolve().name, database, index, project_settings(path))
+    settings = project_settings(path, known_tags=database.tags)
+    return OpenProject(name or database.name or path.resolve().name, database, index, settings)
 
 
 ProjectOpener = Callable[[str], OpenProject]
