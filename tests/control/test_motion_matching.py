@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ambulo.control.controller import Controller, join, take
-from ambulo.control.foot_lock import FootLock
+from ambulo.control.foot_lock import FootLock, foot_geometry
 from ambulo.control.intent import Intent
 from ambulo.control.motion_matching import MotionMatching
 from ambulo.control.pose import Pose
@@ -66,8 +67,8 @@ def test_steps_do_not_change_the_state_and_repeat_exactly(name: str, request: An
     state, _ = drive(controller, controller.start(5), wishes[:40])
     before = [array.copy() for array in arrays_of(state)]
     _, first = drive(controller, state, wishes[40:])
-    for array, copy in zip(arrays_of(state), before, strict=True):
-        assert_array_equal(array, copy)
+    for array, kept in zip(arrays_of(state), before, strict=True):
+        assert_array_equal(array, kept)
     _, second = drive(controller, state, wishes[40:])
     for a, b in zip(first, second, strict=True):
         assert_same(a, b)
@@ -254,6 +255,18 @@ def test_clips_too_short_to_jump_into_are_said_to_be_so(database: Database, inde
     with pytest.raises(ControlError, match="clips are too short") as caught:
         MotionMatching(database, nothing_left).start()
     assert "longer clips" in str(caught.value.remedy)
+
+
+def test_a_database_of_nothing_to_show_is_refused_with_the_reasons(database: Database, index: SearchIndex) -> None:
+    junk, glitches = copy.copy(database), copy.copy(database)
+    junk.tags = {**database.tags, "junk": np.array([[0, database.frame_count]], np.int64)}
+    glitches.valid = np.zeros_like(database.valid)
+    with pytest.raises(QueryError, match=f"tag junk {database.frame_count}"):
+        MotionMatching(junk, index).start()
+    with pytest.raises(QueryError, match=r"glitches \d+"):
+        MotionMatching(glitches, index).start()
+    with pytest.raises(ControlError, match="every frame"):
+        foot_geometry(glitches)
 
 
 def test_an_explanation_adds_up(stack: FootLock, wishes: Wishes, database: Database) -> None:

@@ -94,6 +94,10 @@ def foot_geometry(database: Database) -> FootGeometry:
     """
     legs = leg_joints(database.skeleton)
     contacts = np.asarray(database.contacts)
+    if not np.any(database.valid):
+        raise ControlError(
+            "every frame of this database is a glitch", key="valid", remedy="see what `ambulo build` says of the takes"
+        )
     frames = np.flatnonzero((np.asarray(database.valid) != 0) & contacts.any(axis=1))
     frames = frames[:: max(len(frames) // _SAMPLES, 1)]
     if not len(frames):

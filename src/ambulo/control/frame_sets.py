@@ -98,11 +98,13 @@ class FrameSets:
         filtered["glitches"] = int(np.count_nonzero(allowed & invalid))
         allowed &= ~invalid
         if not allowed.any():
+            away = ", ".join(f"{reason} {frames}" for reason, frames in filtered.items() if frames)
+            what = f"no frame with {' and '.join(map(repr, required))}" if required else "no frame"
+            remedy = "ask for fewer tags, or also for an excluded one" if required else "ask for one of the opt-in tags"
             raise QueryError(
-                f"no frame carries {' and '.join(map(repr, required)) or 'no opt-in tag'}"
-                + (f" without {', '.join(map(repr, excluded))}" if excluded else ""),
+                f"{what} may be shown; of {len(allowed)} frames are taken away: {away}",
                 key="required_tags",
-                remedy="ask for fewer tags, or also for one of the excluded ones",
+                remedy=f"{remedy}; what is junk or a glitch is never shown",
             )
         run_stops = self._run_stops(allowed)
         remaining = run_stops - np.arange(len(allowed))
