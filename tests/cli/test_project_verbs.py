@@ -141,3 +141,15 @@ def test_features_that_the_skeleton_cannot_give_leave_the_old_database(
     file.write_text(file.read_text().replace('joint = "hips"', 'joint = "tail"'))
     assert "tail" in json.dumps(run_json(capsys, "build", project, code=2)["error"])
     assert Database.open(project).frame_count == digest
+
+
+def test_a_wrong_joint_of_a_role_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(3):
+        write_walk(tmp_path / "capture" / f"walk_{number}.bvh")
+    project = tmp_path / "hero"
+    run_json(capsys, "new", project, "--from", tmp_path / "capture")
+    file = project / "ambulo.toml"
+    file.write_text(file.read_text().replace("[roles]", '[roles]\nhead = "Haed"', 1))
+    error = run_json(capsys, "build", project, code=2)["error"]
+    assert error["message"].count("Haed") == 1 and "role 'head'" in error["message"]
+    assert error["remedy"] == "edit [roles] in ambulo.toml"

@@ -104,7 +104,7 @@ def build_frames(
         state = None if force else read_state(folder)
         if state is not None and _is_current(folder, inputs, state):
             if strict:
-                _refuse_problems(project, problems_of(takes, state.records, state.excluded))
+                _refuse_problems(project, problems_of(takes, state.records, state.excluded), strict=True)
             with suppress(OSError):  # a project that cannot be written to is up to date all the same
                 write_stamps(folder, hasher.stamps)
             return _report(project, folder, takes, state, began, up_to_date=True)
@@ -150,15 +150,29 @@ def _report(
     )
 
 
-def _refuse_problems(project: Project, problems: Sequence[TakeProblem]) -> None:
-    if problems:
-        shown = "; ".join(f"{problem.take}: {problem.reason}" for problem in problems[:5])
-        more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
-        raise ProjectError(
-            f"{len(problems)} of its takes cannot be used: {shown}{more}",
-            path=project.path,
-            remedy="mend or exclude them, or build without --strict",
+def _refuse_problems(project: Project, problems: Sequence[TakeProblem], *, strict: bool) -> None:
+    """Refuse to build; what is wrong with many takes alike, such as a joint that none of them has, is said once."""
+    if not problems:
+        return
+    takes: dict[str, list[str]] = {}
+    for problem in problems:
+        takes.setdefault(problem.reason, []).append(problem.take)
+    if len(problems) > 1 and len(takes) == 1:
+        (reason,) = takes
+        message, _, advice = reason.partition(" | ")
+        text = f"{len(problems)} of its takes cannot be used, all for one reason: {message}"
+    else:
+        advice = ""
+        parts = [
+            f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {reason}"
+            for reason, names in list(takes.items())[:5]
+        ]
+        rest = sum(len(names) for names in list(takes.values())[5:])
+        text = f"{len(problems)} of its takes cannot be used: {'; '.join(parts)}" + (
+            f"; and {rest} more" if rest else ""
         )
+    remedy = advice or "mend or exclude them"
+    raise ProjectError(text, path=project.path, remedy=f"{remedy}, or build without --strict" if strict else remedy)
 
 
 def _is_current(folder: Path, inputs: Inputs, state: BuildState) -> bool:
@@ -269,7 +283,7 @@ class _Build:
         layout = lay_out(self.project, self.takes, records, self.skeletons, self.tags)
         problems = problems_of(self.takes, records, {} if layout is None else layout.excluded)
         if strict or layout is None:
-            _refuse_problems(self.project, problems)
+            _refuse_problems(self.project, problems, strict=strict and layout is not None)
         assert layout is not None, "takes without clips are problems"
         starts: list[tuple[int, ...]] = [()] * len(self.takes)
         for placed in layout.clips:

@@ -75,6 +75,12 @@ def detect_roles(
     for role, name in (overrides or {}).items():
         if role not in ROLES:
             raise SkeletonError(f"no humanoid role {role!r}; {nearest_names(role, ROLES)}", key=role)
+        if name not in skeleton.names:
+            raise SkeletonError(
+                f"no joint {name!r} for the role {role!r}; {nearest_names(name, skeleton.names)}",
+                key=role,
+                remedy="edit [roles] in ambulo.toml",
+            )
         roles[role] = skeleton.index(name)
         evidence[role] = f"set to {name!r} by hand"
     ordered = {role: roles[role] for role in ROLES if role in roles}
