@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -146,3 +147,15 @@ def test_an_output_that_takes_nothing_is_a_message() -> None:
         done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 2
     assert "nowhere" in done.stderr and "No space left" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a closed pipe is another error on Windows")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["build", "--help"]])
+def test_a_reader_that_leaves_is_no_error(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "ambulo", *arguments], stdout=writer, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")

@@ -42,7 +42,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names that the terminal cannot show are no reason to fail
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
+    try:
+        try:
+            code = run(sys.argv[1:] if argv is None else argv)
+        finally:  # what was printed goes out here; at Python's own end a failure would be a traceback
+            sys.stdout.flush()
+    except BrokenPipeError:
+        code = _reader_left()
+    sys.exit(code)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -64,9 +71,7 @@ def run(argv: Sequence[str]) -> int:
     except AmbuloError as error:
         return _refuse(verb, error, as_json)
     except BrokenPipeError:
-        # The reader of our output left (`ambulo info | head`); Python must not complain when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return _reader_left()
     except MemoryError as error:
         refused = AmbuloError(f"there is not enough memory{': ' if str(error) else ''}{error}", remedy="ask for less")
         return _refuse(verb, refused, as_json)
@@ -77,6 +82,12 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+
+
+def _reader_left() -> int:
+    """The reader of our output left (`ambulo info | head`); Python must not complain when it flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
 
 
 def _refuse(verb: str, error: AmbuloError, as_json: bool) -> int:
