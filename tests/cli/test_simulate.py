@@ -12,6 +12,7 @@ import pytest
 import ambulo
 from ambulo.cli import main as command
 from ambulo.cli import new
+from ambulo.cli.simulate import PATHS, Arguments, make_script
 from ambulo.export import page
 from ambulo.matching.build import build
 
@@ -147,3 +148,30 @@ def test_refusals_are_json_too(project: Path, capsys: pytest.CaptureFixture[str]
 def test_a_tag_holds(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = simulate(capsys, project, "--path", "idle", "--seconds", 2, "--tags", "idle")
     assert result["measures"]["longest_disobedience"]["value"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--tags", "walk,normal", "P"], ["--tags", "walk", "P", "--tags", "normal"], ["P", "--tags=walk, normal"]],
+)
+def test_tags_leave_the_project_alone(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Arguments] = []
+
+    def run(arguments: Arguments) -> None:
+        seen.append(arguments)
+
+    monkeypatch.setattr("ambulo.cli.simulate.run", run)
+    assert command.run(["simulate", *arguments, "--json"]) == 0
+    assert seen[0].project == Path("P")
+    assert make_script(seen[0]).intent(0.0, np.zeros((1, 3)), np.zeros((1, 3))).required_tags == ("walk", "normal")
+
+
+def test_a_wrong_path_lists_what_the_help_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert all(make_script(Arguments(Path("P"), path=path)).name for path in PATHS)
+    with pytest.raises(SystemExit):
+        command.run(["simulate", "--help"])
+    shown = capsys.readouterr().out
+    assert all(path in shown for path in PATHS)
+    assert refused(capsys, "P", "--path", "zzz").strip() == (
+        "ambulo simulate: there is no path 'zzz'; valid names: " + ", ".join(sorted(PATHS))
+    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+import tyro
 
 if TYPE_CHECKING:
     from ambulo.control.recording import Recording
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from ambulo.evaluation.measure import Measure
     from ambulo.matching.index import SearchIndex
 
-# Names that people try first.
+PATHS = ("idle", "forward", "circle", "square", "star", "wave", "turn_90", "turn_180", "strafe", "random")
+"""What --path takes, as its help says it."""
+
+# Other names of the scripts: a short one, and what people try first.
 _ALIASES = {"random": "random_sticks", "straight": "forward"}
 
 
@@ -38,8 +42,8 @@ class Arguments:
     """How long."""
     speed: float | None = None
     """Metres a second, for the paths that have a speed; a walk if left out."""
-    tags: tuple[str, ...] = ()
-    """Tags that every frame shown must carry."""
+    tags: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG[,TAG]")] = ()
+    """Tags that every frame shown must carry, with commas between them; may be given several times."""
     count: int = 1
     """Number of characters."""
     seed: int = 0
@@ -133,14 +137,18 @@ def make_script(arguments: Arguments) -> Script:
         ControlError: no script of that name, or options that it does not take.
         FormatError: the input is no recording.
     """
-    from ambulo.control.scripts import create_script, from_file
+    from ambulo.control.scripts import SCRIPTS, create_script, from_file
+    from ambulo.errors import ControlError, nearest_names
 
     if arguments.input is not None:
         return from_file(arguments.input)
     name = _ALIASES.get(arguments.path, arguments.path)
+    if name not in SCRIPTS:
+        raise ControlError(f"there is no path {arguments.path!r}; {nearest_names(arguments.path, PATHS)}", key="path")
     options: dict[str, Any] = {}
-    if arguments.tags:
-        options["tags"] = arguments.tags
+    tags = tuple(tag for part in arguments.tags for tag in map(str.strip, part.split(",")) if tag)
+    if tags:
+        options["tags"] = tags
     if arguments.speed is not None:
         options["speed"] = arguments.speed
     if name == "random_sticks":

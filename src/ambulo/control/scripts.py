@@ -231,7 +231,7 @@ def create_script(name: str, **options: Any) -> Script:
     """
     maker = SCRIPTS.get(name)
     if maker is None:
-        raise ControlError(f"no script {name!r}; {nearest_names(name, SCRIPTS)}", key="path")
+        raise ControlError(f"no script {name!r}; {nearest_names(name, SCRIPTS)}", key="script")
     try:
         return maker(**options)
     except TypeError as error:
