@@ -124,6 +124,11 @@ def printable(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def install_remedy(extra: str) -> str:
+    """What to do where an optional dependency is missing: from the package index, and from a checkout."""
+    return f"pip install 'ambulo[{extra}]', or in a checkout of ambulo: pip install -e '.[{extra}]'"
+
+
 def nearest_names(wrong: str, valid: Iterable[str], count: int = 3) -> str:
     """A phrase that lists the valid names, nearest first, for the end of an error message."""
     names = list(valid)

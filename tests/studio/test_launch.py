@@ -99,3 +99,10 @@ def test_play_serves_and_ends_on_interrupt(project: Path) -> None:
         finally:
             process.kill()
     assert process.returncode in (0, 130)
+
+
+def test_what_is_no_project_is_refused_before_getting_ready(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["play", str(tmp_path / "nothing"), "--no-browser"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.startswith("ambulo play: ") and "nothing" in captured.err
+    assert "getting ready" not in captured.err

@@ -31,18 +31,19 @@ def run(arguments: Arguments) -> None:
     try:
         from ambulo.studio import server
     except ModuleNotFoundError as error:
-        from ambulo.errors import StudioError
+        from ambulo.errors import StudioError, install_remedy
 
         raise StudioError(
-            f"the studio needs the package {error.name}", key=error.name, remedy="pip install 'ambulo[studio]'"
+            f"the studio needs the package {error.name}", key=error.name, remedy=install_remedy("studio")
         ) from error
-    from ambulo.studio.launch import make_session
+    from ambulo.studio.launch import check_projects, make_session
 
     server.static_folder()
     # A port that is taken is no reason to wait for a minute first.
     listener = server.bind(arguments.port)
-    print("getting ready (the first time, the controller is compiled: up to a minute)", file=sys.stderr, flush=True)
     try:
+        check_projects(arguments.projects)
+        print("getting ready (the first time, the controller is compiled: up to a minute)", file=sys.stderr, flush=True)
         session = make_session(arguments.projects, controller=arguments.controller)
     except BaseException:
         listener.close()

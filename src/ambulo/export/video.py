@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ambulo.errors import AmbuloError, MotionError
+from ambulo.errors import AmbuloError, MotionError, install_remedy
 from ambulo.export import mannequin
 from ambulo.export.camera import view_camera
 from ambulo.export.pictures import Trail, frame
@@ -167,7 +167,7 @@ def _encoder() -> Any:
     except (ImportError, RuntimeError):
         raise AmbuloError(
             "films need ffmpeg, which the extra `video` brings and which is not installed",
-            remedy="pip install 'ambulo[video]'",
+            remedy=install_remedy("video"),
         ) from None
     return imageio_ffmpeg
 

@@ -6,12 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ambulo.control.project_settings import project_controller
+from ambulo.database.database import Database
 from ambulo.errors import StudioError
 from ambulo.studio.open_project import OpenProject, open_project
 from ambulo.studio.session import Session
 
 WARM_STEPS = 30
 """Steps taken before the page opens: they load the compiled kernels and pass a few searches."""
+
+
+def check_projects(folders: Sequence[Path]) -> None:
+    """Refuse what cannot be played before anything that takes long is begun.
+
+    Raises:
+        StudioError: no folder is given, or the same one twice.
+        DatabaseError: a project was not built, or is damaged.
+        ProjectError: a folder holds no project.
+    """
+    for folder in _places(folders).values():
+        Database.open(folder)
 
 
 def make_session(folders: Sequence[Path], *, controller: str | None = None, seed: int = 0) -> Session:
@@ -28,7 +41,7 @@ def make_session(folders: Sequence[Path], *, controller: str | None = None, seed
         ControlError: there is no such controller.
         ProjectError: a project file cannot be used.
     """
-    places = _names([folder.parent if folder.suffix == ".toml" else folder for folder in folders])
+    places = _places(folders)
 
     def opener(name: str) -> OpenProject:
         return open_project(places[name], name)
@@ -39,6 +52,10 @@ def make_session(folders: Sequence[Path], *, controller: str | None = None, seed
         session.advance()
     session.choice()
     return session
+
+
+def _places(folders: Sequence[Path]) -> dict[str, Path]:
+    return _names([folder.parent if folder.suffix == ".toml" else folder for folder in folders])
 
 
 def _names(folders: Sequence[Path]) -> dict[str, Path]:
