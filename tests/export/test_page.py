@@ -133,7 +133,17 @@ def test_a_missing_player_says_how_to_build_it(
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "–"), (float("nan"), "–"), (0.12345, "0.123"), (123.46, "123.5"), (54321.0, "54321")]
+    ("value", "text"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (0.12345, "0.123"),
+        (123.46, "123.5"),
+        (54321.0, "54321"),
+        (0.0, "0"),
+        (1.99e-5, "<0.001"),
+        (-1.99e-5, ">-0.001"),
+    ],
 )
 def test_numbers(value: float | None, text: str) -> None:
     assert page.number(value) == text

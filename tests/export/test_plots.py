@@ -60,3 +60,12 @@ def test_nothing_and_a_point_are_no_harm() -> None:
     assert map_plot([Line("none", [], [])]) == ""
     assert re.search("<svg", line_plot([Line("point", [0.0], [2.0])], unit="m"))
     assert re.search("<svg", map_plot([Line("point", [1.0, 1.0], [2.0, 2.0])]))
+
+
+@pytest.mark.parametrize("top", [90.0, 97.0, 100.0, 103.9])
+def test_the_unit_stands_clear_of_the_labels_below_it(top: float) -> None:
+    text = line_plot([Line("facing", [0.0, 1.0], [-top, top])], unit="deg", floor=None)
+    svg = ElementTree.fromstring(text[: text.index("</svg>") + 6])
+    left = {e.text: float(e.attrib["y"]) for e in svg.iter("text") if e.attrib["text-anchor"] == "end"}
+    unit = left.pop("deg")
+    assert left and min(left.values()) - unit >= 12.0

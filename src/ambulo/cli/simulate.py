@@ -233,4 +233,6 @@ def show(simulated: Simulated) -> None:
 
 
 def _number(value: float | None) -> str:
+    if value is not None and 0.0 < abs(value) < 0.001:
+        return "<0.001" if value > 0.0 else ">-0.001"
     return "-" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"

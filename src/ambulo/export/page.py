@@ -133,8 +133,8 @@ def measures_table(measures: Mapping[str, Measure]) -> str:
         if comparable and measure.raw and measure.raw >= 0.01 and measure.unit != "%":
             ratio = f"{measure.value / measure.raw:.2f}"
         rows.append(
-            f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{number(measure.value)}</td>"
-            f"<td>{number(measure.raw)}</td><td>{ratio}</td><td class='unit'>{escape(measure.unit)}</td>"
+            f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(number(measure.value))}</td>"
+            f"<td>{escape(number(measure.raw))}</td><td>{ratio}</td><td class='unit'>{escape(measure.unit)}</td>"
             f"<td class='text'>{escape(measure.definition)}</td></tr>"
         )
     head = "<tr><th>measure</th><th>value</th><th>raw</th><th>ratio</th><th></th><th>what it is</th></tr>"
@@ -142,9 +142,11 @@ def measures_table(measures: Mapping[str, Measure]) -> str:
 
 
 def number(value: float | None) -> str:
-    """A number to three or so digits; a dash for none."""
+    """A number to three or so digits; a dash for none, and no exponents: what is tiny is below a thousandth."""
     if value is None or not np.isfinite(value):
         return "–"
+    if 0.0 < abs(value) < 0.001:
+        return "<0.001" if value > 0.0 else ">-0.001"
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}"
 
 

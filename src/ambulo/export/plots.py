@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _WIDTH, _HEIGHT = 720, 170
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 8, 24
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 22, 24
 _POINTS = 1500  # more than a screen has columns
 
 
@@ -80,7 +80,7 @@ def line_plot(lines: Sequence[Line], *, unit: str, marks: ArrayLike = (), floor:
         stride = max(-(-len(px) // _POINTS), 1)
         for piece in _pieces(px[::stride], py[::stride]):
             parts.append(f'<polyline class="{escape(line.style)}" points="{_points(place(*piece))}"/>')
-    parts.append(f'<text class="tick" x="{_LEFT - 6}" y="{_TOP + 4}" text-anchor="end">{escape(unit)}</text></svg>')
+    parts.append(f'<text class="tick" x="{_LEFT - 6}" y="{_TOP - 11}" text-anchor="end">{escape(unit)}</text></svg>')
     return "".join(parts) + _legend(lines)
 
 
