@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +154,12 @@ def test_a_wrong_joint_of_a_role_is_said_once(tmp_path: Path, capsys: pytest.Cap
     error = run_json(capsys, "build", project, code=2)["error"]
     assert error["message"].count("Haed") == 1 and "role 'head'" in error["message"]
     assert error["remedy"] == "edit [roles] in ambulo.toml"
+
+
+def test_the_roles_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_walk(tmp_path / "capture" / "walk.bvh")
+    project = tmp_path / "hero"
+    assert cli.run(["new", str(project), "--from", str(tmp_path / "capture")]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"hips=\w+, .*left_foot=\w+, .*right_foot=\w+", out)
+    assert f"[roles] in {project / 'ambulo.toml'}" in out

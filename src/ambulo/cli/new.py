@@ -11,6 +11,19 @@ import tyro
 
 from ambulo.database.discover import Discovery
 
+_TELLING_ROLES = (
+    "hips",
+    "chest",
+    "head",
+    "left_hand",
+    "left_foot",
+    "left_toe",
+    "right_hand",
+    "right_foot",
+    "right_toe",
+)
+"""A mistake in detection shows in these: ends of limbs, and left against right."""
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -117,6 +130,10 @@ def show(made: NewProject) -> None:
     for note in found.notes:
         print(f"    {note}")
     print(f"  {len(found.roles)} joints recognised" + _missing(found))
+    if found.roles:
+        shown = [f"{role}={found.roles[role]}" for role in _TELLING_ROLES if role in found.roles]
+        print(f"    {', '.join(shown)}")
+        print(f"    all of them, to check or correct: [roles] in {made.project}")
     for file, error in found.errors.items():
         print(f"  cannot be read: {file}: {error}")
     folder = Path(made.project).parent
