@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import venv
@@ -40,8 +41,32 @@ def say(text: str) -> None:
 
 
 def call(command: list[str | Path]) -> None:
-    """Run a command in the project's folder; stop with its exit code when it fails."""
-    code = subprocess.call([str(part) for part in command], cwd=ROOT)
+    """Run a command in the project's folder; stop with its exit code when it fails. To end this is to end it."""
+    children: list[subprocess.Popen[bytes]] = []
+    terminated = False
+
+    def terminate(number: int, frame: object) -> None:
+        nonlocal terminated
+        terminated = True
+        for child in children:
+            child.terminate()
+
+    before = None if WINDOWS else signal.signal(signal.SIGTERM, terminate)  # Windows has no such signal to pass on
+    try:
+        with subprocess.Popen([str(part) for part in command], cwd=ROOT) as child:
+            children.append(child)
+            if terminated:  # before there was a child to tell
+                child.terminate()
+            try:
+                code = child.wait()
+            except BaseException:
+                child.kill()
+                raise
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+    if terminated:
+        raise SystemExit(128 + signal.SIGTERM)
     if code:
         raise SystemExit(code)
 
