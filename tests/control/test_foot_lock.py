@@ -117,3 +117,17 @@ def test_a_skeleton_without_legs_is_refused(database: Database) -> None:
     roles = {role: joint for role, joint in database.skeleton.roles.items() if role != "left_lower_leg"}
     with pytest.raises(SkeletonError, match="left_lower_leg"):
         leg_joints(database.skeleton.with_roles(roles))
+
+
+@pytest.mark.parametrize("kind", ["stack", "blocks"])
+def test_a_stick_that_never_rests_throws_no_limb(kind: str, request: pytest.FixtureRequest) -> None:
+    # Nearly every step is a transition here; what each of them leaves over must not add up.
+    controller = request.getfixturevalue(kind)
+    rng = np.random.default_rng(1)
+    wishes = rng.normal(size=(900, 2, 1, 3)) * (2.0, 0.0, 2.0)
+    state, before = controller.start(), None
+    for velocity, facing in wishes:
+        state, pose = controller.step(state, Intent(velocity, facing), 1 / 60)
+        if before is not None:
+            assert np.linalg.norm(pose.global_positions - before, axis=-1).max() < 0.3
+        before = pose.global_positions

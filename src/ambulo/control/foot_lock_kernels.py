@@ -145,22 +145,27 @@ def track_toe(
     if locks:
         point = last_toe
         x, z, vx, vz = 0.0, 0.0, 0.0, 0.0
-    elif releases or (transitioned and not locked):
-        x, z = expected[0] - source[0], expected[2] - source[1]
-        vx, vz = last_v[0] - animated_v[0], last_v[2] - animated_v[2]
-        if stepping:
-            vx, vz = 0.0, 0.0
     elif not steps:
+        if releases or (transitioned and not locked):
+            # Where the animation was a step ago is known, unless it just jumped.
+            back = 0.0 if transitioned else dt
+            x = last_toe[0] - (source[0] - back * animated_v[0])
+            z = last_toe[2] - (source[1] - back * animated_v[2])
+            moving = 0.0 if stepping else 1.0
+            was = 0.0 if transitioned else 1.0
+            vx = moving * (last_v[0] - was * animated_v[0])
+            vz = moving * (last_v[2] - was * animated_v[2])
+        # Also in the step in which it began: jumps in every step must not add up to a way without end.
         k = spring_exponent(constants[RELEASE_HALF_LIFE])
         x, vx = fade(x, vx, k, dt)
         z, vz = fade(z, vz, k, dt)
     if transitioned or ((locks or releases) and not fresh):
         # The lift of a step that ends here becomes an offset like any other.
-        y, vy = expected[1] - toe[1] - raised, 0.0 if transitioned else last_v[1] - animated_v[1]
-    else:
-        # A swinging toe passes close over the ground: what would lower it is taken back sooner than what lifts it.
-        low = y < 0.0 and not contact
-        y, vy = fade(y, vy, spring_exponent(constants[HEIGHT_HALF_LIFE] * (_LOW_SHARE if low else 1.0)), dt)
+        y = last_toe[1] - raised - (toe[1] - (0.0 if transitioned else dt * animated_v[1]))
+        vy = 0.0 if transitioned else last_v[1] - animated_v[1]
+    # A swinging toe passes close over the ground: what would lower it is taken back sooner than what lifts it.
+    low = y < 0.0 and not contact
+    y, vy = fade(y, vy, spring_exponent(constants[HEIGHT_HALF_LIFE] * (_LOW_SHARE if low else 1.0)), dt)
     height = toe[1] + y + raised
     target = (point[0], height, point[2]) if locked else (source[0] + x, height, source[1] + z)
     if fresh:
