@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from ambulo.control.input_file import load_inputs
 from ambulo.errors import AmbuloError, ControlError, QueryError, StudioError
 from ambulo.studio import messages as m
 from ambulo.studio.frames import HEADER, frame_size
+from ambulo.studio.open_project import OpenProject
 from ambulo.studio.session import Session
 
 
@@ -288,3 +290,10 @@ def test_saved_input_replays_what_was_played(session: Session, tmp_path: Path) -
 def test_no_project_is_refused() -> None:
     with pytest.raises(StudioError, match="no project"):
         Session([], lambda name: None)  # type: ignore[arg-type,return-value]
+
+
+def test_hello_tells_which_tags_are_shown_unasked(opened: OpenProject) -> None:
+    weights = {group.name: float(group.weight) for group in opened.index.feature_set.schema.groups}
+    assert opened.hello(["small"], 30.0, weights).default_tags == ["neutral"]
+    unknown = replace(opened.settings, search=replace(opened.settings.search, default_tags=("no_such_tag",)))
+    assert OpenProject("other", opened.database, opened.index, unknown).hello([], 30.0, weights).default_tags == []

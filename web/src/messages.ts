@@ -138,6 +138,7 @@ export interface Hello {
   bind: BindInfo;
   groups: GroupInfo[];
   tags: TagInfo[];
+  default_tags: string[];
   clips: ClipInfo[];
   summary: SummaryInfo;
 }

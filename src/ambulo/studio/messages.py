@@ -188,7 +188,9 @@ class SummaryInfo(Struct, frozen=True):
 
 
 class Hello(_Message, tag="hello", frozen=True):
-    """All that a page needs to know of the project, sent when it connects and when the project changes."""
+    """All that a page needs to know of the project, sent when it connects and when the project changes.
+
+    ``default_tags`` are required while the page requires none."""
 
     version: int
     project: str
@@ -201,6 +203,7 @@ class Hello(_Message, tag="hello", frozen=True):
     bind: BindInfo
     groups: list[GroupInfo]
     tags: list[TagInfo]
+    default_tags: list[str]
     clips: list[ClipInfo]
     summary: SummaryInfo
 

@@ -107,6 +107,7 @@ class OpenProject:
                 for group in schema.groups
             ],
             tags=[messages.TagInfo(tag, duration) for tag, duration in sorted(seconds.items(), key=lambda e: -e[1])],
+            default_tags=[tag for tag in self.settings.search.default_tags if tag in database.tags],
             clips=[
                 messages.ClipInfo(clip.name, (clip.stop - clip.start) / database.rate, clip.mirrored, list(clip.tags))
                 for clip in database.clips

@@ -57,7 +57,7 @@ function Head() {
         <span class="actual" style={`width:${(100 * now.speed) / largest}%`} />
         <span class="asked" style={`left:${(100 * now.askedSpeed) / largest}%`} />
       </div>
-      <div class="muted cut">{now.clip} <span class="number">{now.clipTime.toFixed(2)} s</span></div>
+      <div class="muted playing"><span class="cut" title={now.clip}>{now.clip}</span><span class="number">{now.clipTime.toFixed(2)} s</span></div>
       {(strafeLock.value || gamepad.value) && (
         <div class="small muted">{[strafeLock.value ? "facing locked" : "", gamepad.value ?? ""].filter(Boolean).join(" · ")}</div>
       )}

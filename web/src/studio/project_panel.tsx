@@ -27,6 +27,9 @@ export function ProjectPanel({ actions }: { actions: Actions }) {
             <h3 class="grow">Required tags</h3>
             <button class="small" disabled={required.size === 0} onClick={() => actions.tags([])}>none</button>
           </div>
+          {required.size === 0 && project.default_tags.length > 0 && (
+            <div class="muted small">shown by default: {project.default_tags.join(", ")}</div>
+          )}
           <div class="chips">
             {project.tags.map((tag) => (
               <button key={tag.name} class="chip" aria-pressed={required.has(tag.name)} title={`${tag.seconds.toFixed(0)} s of the data`} onClick={() => toggle(tag.name)}>
