@@ -92,7 +92,7 @@ def prepare(extras: str) -> Path:
     missing = set(extras.split(",")) - installed
     if missing:
         say(f"installing ambulo[{extras}]")
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         call([*pip, "--editable", f".[{extras}]"])
         stamp.write_text(json.dumps({"of": wanted, "extras": sorted(installed | missing)}), encoding="utf-8")
     return python
