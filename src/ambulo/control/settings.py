@@ -85,7 +85,7 @@ class SearchSettings:
     pose_emphasis: float = 1.5
     bias: float = 0.5
     patience: float = 0.1
-    impatient_emphasis: float = 5.0
+    impatient_emphasis: float = 8.0
     surround: float = 2.0
     minimum_run: float = 0.75
     default_tags: tuple[str, ...] = ("locomotion",)
