@@ -37,6 +37,7 @@ SCRIPTS = ("idle", "forward", "circle", "square", "star", "wave", "turn_90", "tu
 COLUMNS = {
     "foot_skate": "skate cm/s",
     "contact_slide": "slide cm/s",
+    "hover": "hover cm",
     "penetration": "sunk cm",
     "path_error": "path cm",
     "response_90": "90° s",

@@ -128,3 +128,14 @@ def test_no_contact_is_no_number(make_footage: Make) -> None:
     assert np.isnan(feet.contact_slide(make_footage(10), FLAT))
     assert np.isnan(feet.contact_slide_distance(make_footage(10), FLAT))
     assert feet.measure_feet(make_footage(10), make_footage(10))["contact_slide"].row()["value"] is None
+
+
+def test_hover_is_the_height_of_the_lowest_toe_while_a_foot_is_planted(make_footage: Make) -> None:
+    left, right = moving(20, 0.0, 0.02), moving(20, 0.0, 0.32)
+    left[10:, 1] = 0.06  # the planted foot is lifted by 4 cm for half of the time
+    planted = np.zeros((20, 2), bool)
+    planted[:, 0] = True
+    footage = make_footage(20, contacts=planted, left_toe=left, right_toe=right)
+    assert feet.hover(footage, FLAT) == pytest.approx(0.02)
+    flying = make_footage(20, contacts=(False, False), left_toe=left, right_toe=right)
+    assert np.isnan(feet.hover(flying, FLAT))

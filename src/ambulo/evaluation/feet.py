@@ -119,12 +119,27 @@ def penetration_depths(footage: Footage, height: Clearances) -> NDArray[np.float
     return deepest
 
 
+def hover(footage: Footage, height: Clearances) -> float:
+    """Mean height of the lowest toe above where it lies, in frames in which the capture has a foot planted; metres.
+
+    The counterpart of the slide: a planted foot that is lifted to where it shall stand does not slide, but the body
+    hovers meanwhile.
+    """
+    planted = footage.contacts.any(axis=1)
+    lift = np.full(footage.frame_count, np.inf)
+    for side in (0, 1):
+        y = footage.global_positions[:, footage.toes[side], 1].astype(np.float64)
+        lift = np.minimum(lift, np.maximum(y - height.toes[side], 0.0))
+    return footage.mean(lift, planted & (footage.stretch >= 0))
+
+
 def measure_feet(made: Footage, raw: Footage) -> dict[str, Measure]:
     """All measures of feet: made motion beside raw capture."""
     height = clearances(raw)
     skate = foot_skate(made, height), foot_skate(raw, height)
     slide = contact_slide(made, height), contact_slide(raw, height)
     way = contact_slide_distance(made, height), contact_slide_distance(raw, height)
+    lift = hover(made, height), hover(raw, height)
     made_depth, raw_depth = penetration_depths(made, height), penetration_depths(raw, height)
     made_counts, raw_counts = made.weights > 0.0, raw.weights > 0.0
     skate_text = (
@@ -155,6 +170,13 @@ def measure_feet(made: Footage, raw: Footage) -> dict[str, Measure]:
             "cm",
             False,
             "Mean length of the way that a planted toe slides from the beginning to the end of one contact.",
+        ),
+        "hover": Measure(
+            lift[0] * 100.0,
+            lift[1] * 100.0,
+            "cm",
+            False,
+            "Mean height of the lowest toe above where it lies, in frames in which the capture has a foot planted.",
         ),
         "penetration": Measure(
             float(made_depth[made_counts].max(initial=0.0)) * 100.0,
