@@ -1,8 +1,8 @@
 """Run every benchmark and write what it printed into docs/benchmarks.md, and the rows with bars into the README.
 
-    python benchmarks/tables.py              all of them (about half an hour on two cores)
-    python benchmarks/tables.py --quick      smaller ones
-    python benchmarks/tables.py search fk    only these; the others keep their results
+    python docs/tables.py              all of them (about half an hour on two cores)
+    python docs/tables.py --quick      smaller ones
+    python docs/tables.py search fk    only these; the others keep their results
 
 Results are kept in benchmarks/results as the JSON that each script printed.
 """
@@ -16,11 +16,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "results"
-PAGE = HERE.parent / "docs" / "benchmarks.md"
-README = HERE.parent / "README.md"
-BEGIN, END = "<!-- benchmarks: written by benchmarks/tables.py -->", "<!-- end of benchmarks -->"
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS_FOLDER = ROOT / "benchmarks"
+RESULTS = SCRIPTS_FOLDER / "results"
+PAGE = ROOT / "docs" / "benchmarks.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- benchmarks: written by docs/tables.py -->", "<!-- end of benchmarks -->"
 
 TITLES = {
     "search": "Exact search",
@@ -52,7 +53,7 @@ COLUMNS = {
 
 def run(name: str, quick: bool) -> None:
     """Run one benchmark and keep its JSON."""
-    command = [sys.executable, str(HERE / f"{name}.py"), "--json", *(["--quick"] if quick else [])]
+    command = [sys.executable, str(SCRIPTS_FOLDER / f"{name}.py"), "--json", *(["--quick"] if quick else [])]
     print(f"running {' '.join(command)}", file=sys.stderr, flush=True)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     result = json.loads(done.stdout)
@@ -110,7 +111,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
         "# Benchmarks",
         "",
         "Every number here was printed by a script in `benchmarks/`, its peers in the same run, one thread, medians.",
-        "`python benchmarks/tables.py` runs them all and writes this page. A bar is what we stand for; a miss says so.",
+        "`python docs/tables.py` runs them all and writes this page. A bar is what we stand for; a miss says so.",
     ]
     for name, result in results.items():
         machine = ", ".join(f"{key} {value}" for key, value in result["machine"].items())
