@@ -130,7 +130,9 @@ def track_toe(
     x, y, z = offset
     vx, vy, vz = offset_v
     if steps:
-        point, step_time, hop = last_toe, 0.0, alone
+        # Far is never quick: the leg would flick.
+        hop = alone and gap < 2.0 * constants[UNLOCK_DISTANCE]
+        point, step_time = last_toe, 0.0
         x, z, vx, vz = 0.0, 0.0, 0.0, 0.0
     source = (toe[0], toe[2])
     raised = 0.0
