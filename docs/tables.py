@@ -63,7 +63,9 @@ def run(name: str, quick: bool) -> None:
 
 
 def number(value: float) -> str:
-    """Four significant digits, thousands apart."""
+    """Four significant digits, thousands apart; what rounds to nothing says so."""
+    if 0.0 < abs(value) < 0.001:
+        return "<0.001"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
