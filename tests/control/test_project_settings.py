@@ -7,13 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ambulo.control.frame_sets import FrameSets
 from ambulo.control.project_settings import project_controller, project_settings
 from ambulo.control.settings import ControlSettings, SearchSettings
+from ambulo.database.database import Database
 from ambulo.database.play_settings import PlaySettings
 from ambulo.database.project import Project, SourceSpec, load_project
 from ambulo.database.project_text import write_project
 from ambulo.database.records import project_content
 from ambulo.errors import ProjectError
+from ambulo.matching.index import SearchIndex
 
 PLAY = PlaySettings(default_tags=("neutral",), opt_in_tags=("jump", "sit"))
 
@@ -75,3 +78,14 @@ def test_play_settings_are_no_part_of_the_database(project: Path) -> None:
     loaded = load_project(project)
     other = msgspec.structs.replace(loaded, play=PlaySettings(), controllers=("blocks",))
     assert project_content(loaded) == project_content(other)
+
+
+def test_opt_in_tags_give_way_where_there_is_nothing_else(database: Database, index: SearchIndex) -> None:
+    some = FrameSets(database, index, SearchSettings(default_tags=(), opt_in_tags=("run",)), 0.75)
+    running = database.mask(("run",))
+    assert not some.of((), ()).allowed[running].any()
+    assert some.of(("run",), ()).allowed[running].any()
+    every = tuple(tag for tag in database.tags if tag != "junk")
+    alone = FrameSets(database, index, SearchSettings(default_tags=(), opt_in_tags=every), 0.75)
+    assert alone.of((), ()).allowed.any()
+    assert not alone.of((), ()).allowed[database.mask(("junk",))].any()

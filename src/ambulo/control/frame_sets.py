@@ -90,6 +90,10 @@ class FrameSets:
             for tag in dict.fromkeys((NEVER_SHOWN, *self.settings.opt_in_tags))
             if tag in self.database.tags and (tag not in required or tag == NEVER_SHOWN)
         )
+        unasked = [self.database.mask((tag,)) for tag in excluded if tag != NEVER_SHOWN]
+        if unasked and not (allowed & ~np.any(unasked, axis=0)).any():
+            # A database of nothing but dances is there to dance.
+            excluded = tuple(tag for tag in excluded if tag == NEVER_SHOWN)
         for tag in excluded:
             carriers = self.database.mask((tag,))
             filtered[f"tag {tag}"] = int(np.count_nonzero(allowed & carriers))

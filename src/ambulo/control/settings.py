@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.database.play_settings import OPT_IN_TAGS
 from ambulo.errors import ControlError
 
 _MAY_BE_ZERO = ("adjustment_ratio", "clamping_yield")
@@ -76,7 +77,8 @@ class SearchSettings:
             shorter stretch makes a standing body repeat the same breath.
         minimum_run: seconds that a candidate can be played at least before its tags or its clip end.
         default_tags: tags required while the intent requires none; names that the database does not know are ignored.
-        opt_in_tags: frames with such a tag are shown only while the intent asks for that tag. ``junk`` is never shown.
+        opt_in_tags: frames with such a tag are shown only while the intent asks for that tag, or where there are no
+            others. ``junk`` is never shown.
     """
 
     interval: float = 0.1
@@ -89,7 +91,7 @@ class SearchSettings:
     surround: float = 2.0
     minimum_run: float = 0.75
     default_tags: tuple[str, ...] = ("locomotion",)
-    opt_in_tags: tuple[str, ...] = ("jump", "crouch", "terrain", "slope", "stairs")
+    opt_in_tags: tuple[str, ...] = OPT_IN_TAGS
 
     def __post_init__(self) -> None:
         for name in (

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-OPT_IN_TAGS = ("jump", "crouch", "slope", "stairs", "steps", "slope_up", "slope_down")
+OPT_IN_TAGS = (
+    *("jump", "jumping", "hop", "hopping", "crouch", "crouching", "crawl", "crawling", "climb", "climbing"),
+    *("slope", "slope_up", "slope_down", "stairs", "steps", "terrain"),
+    *("dance", "dancing", "kick", "kicking", "punch", "punching", "slash", "fight", "fighting", "sit", "sitting"),
+)
+"""What a character that is only asked to go somewhere should not do by itself, as data sets name it."""
 
 
 class PlaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -12,7 +17,8 @@ class PlaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     Attributes:
         default_tags: required while an intent requires no tags.
-        opt_in_tags: frames with such a tag are shown only while an intent asks for it. ``junk`` is never shown.
+        opt_in_tags: frames with such a tag are shown only while an intent asks for it, or where there are no others.
+            ``junk`` is never shown.
     """
 
     default_tags: tuple[str, ...] = ()
