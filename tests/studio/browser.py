@@ -42,9 +42,14 @@ class Driver:
         self.page = page
         self.errors = errors
 
-    def state(self) -> dict[str, Any]:
-        """What the page knows at this moment."""
-        return dict(self.page.evaluate("window.ambulo?.state() ?? {}"))
+    def state(self, seconds: float = 30.0) -> dict[str, Any]:
+        """What the page knows now; it knows nothing between a new greeting and the first frame after it."""
+        end = time.monotonic() + seconds
+        while True:
+            state = dict(self.page.evaluate("window.ambulo?.state() ?? {}"))
+            if state or time.monotonic() > end:
+                return state
+            self.page.wait_for_timeout(20)
 
     def until(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = 30.0) -> dict[str, Any]:
         """The first state that is as wanted."""
