@@ -36,7 +36,7 @@ _NEAR_GROUND = 0.015
 # An offset that lowers a swinging toe fades in this part of the usual half-life.
 _LOW_SHARE = 0.1
 # The part of a step after which the toe is over its place and only comes down.
-_OVER = 0.85
+_OVER = 0.8
 # A hop has this part of a step's height and duration.
 _HOP_SHARE = 0.6
 
