@@ -98,7 +98,7 @@ def attempt(reader: Reader, path: Path, frames: int | None, joints: int | None) 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found_frames, found_joints = reader(path)
-    except Exception:
+    except Exception:  # peers refuse in whatever way they like; any of them is "not opened"
         return False
     right_frames = frames is None or found_frames == frames
     return right_frames and (joints is None or found_joints is None or found_joints == joints)

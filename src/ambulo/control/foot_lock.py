@@ -5,7 +5,9 @@ the animation lifts it, or has gone too far from it, the difference becomes an o
 held is the toe's place on the ground; its height follows the animation and never goes below the lowest that toes in
 contact have in the data. When the leg gets too short the heel lifts about the toe, then the pelvis is let down a
 little, and the reach yields before the knee is straight, so that it never snaps. A lock that must break while the
-animation still stands (the body was moved away) makes a small step: one foot at a time, with the toe lifted on its way.
+animation still stands (the body was moved away) makes a step, with the toe lifted on its way. Where the other foot is
+in the air the lock holds longer, and the step is a low, quick hop: for that moment nothing carries the body, which the
+measure ``hover`` shows.
 
 The lock's state machine, unlock distance and half-life follow D. Holden's public Motion-Matching code; heights and
 lengths are taken from the skeleton and its data, not from constants.
@@ -43,8 +45,8 @@ class FootLockState:
     Attributes:
         inner: of the wrapped controller.
         fresh: bool ``[N]``, nothing was shown yet.
-        flags: uint8 ``[N, 2, 4]``, left and right: locked, touching the ground, stepping to where the animation is, in
-            the step after a transition.
+        flags: uint8 ``[N, 2, 4]``, left and right: locked, touching the ground, stepping to where the animation is (1 a
+            step, 2 a hop), in the time step after a transition.
         values: float64 ``[N, 2, 19]``, left and right, three numbers each: lock point or where a step began, offset and
             its velocity, toe shown and its velocity, toe of the animation (m, m/s, world); then seconds of a step.
         drops: float64 ``[N, 2]``, how far the pelvis is let down (m) and how fast (m/s).

@@ -100,8 +100,8 @@ def track_toe(
             last_v[1] - animated_v[1] if contact else max(last_v[1] - animated_v[1], 0.0),
             offset_v[2] if still else last_v[2] - animated_v[2],
         )
-    expected = (last_toe[0] + dt * last_v[0], last_toe[1] + dt * last_v[1], last_toe[2] + dt * last_v[2])
-    gap = math.hypot(expected[0] - toe[0], expected[2] - toe[2])
+    # From where the toe would be if it went on, to where the animation has it.
+    gap = math.hypot(last_toe[0] + dt * last_v[0] - toe[0], last_toe[2] + dt * last_v[2] - toe[2])
     lift = max(last_toe[1], toe[1]) - ceiling
     touching = contact and lift <= constants[LOCK_HEIGHT]
 
