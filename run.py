@@ -93,7 +93,7 @@ def prepare(extras: str) -> Path:
     if missing:
         say(f"installing ambulo[{extras}]")
         pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        call([*pip, "--editable", f".[{extras}]"])
+        call([*pip, "--constraint", ROOT / "constraints.txt", "--editable", f".[{extras}]"])
         stamp.write_text(json.dumps({"of": wanted, "extras": sorted(installed | missing)}), encoding="utf-8")
     return python
 
