@@ -87,6 +87,10 @@ class FormatError(AmbuloError):
     """A file that cannot be read or written as what it claims to be."""
 
 
+class NoMotionError(FormatError):
+    """A sound file that holds no motion, such as a body's shape: refused alone, left out of a folder with one line."""
+
+
 class SkeletonError(AmbuloError):
     """A skeleton that lacks what was asked of it: a joint, a role, a pair."""
 
@@ -109,6 +113,10 @@ class QueryError(AmbuloError):
 
 class ControlError(AmbuloError):
     """An intent, a state or a script that a controller cannot follow."""
+
+
+class LearningError(AmbuloError):
+    """A model that cannot be trained or run: bad settings, too little data, a loss that is no number, stale weights."""
 
 
 class StudioError(AmbuloError):

@@ -27,6 +27,8 @@ class ReadOptions:
         rate: the true frames a second, in place of the file's own; None to believe the file.
         strict: refuse whatever would be read with a warning.
         lenient: read what can be read of a damaged file, with a warning for each damage.
+        skeleton: the file that holds the skeleton where the motion's own does not: the ``.asf`` of an ``.amc``, a body
+            model for SMPL poses; None to look beside the file, or to take a default.
     """
 
     unit: str | float | None = None
@@ -34,6 +36,7 @@ class ReadOptions:
     rate: float | None = None
     strict: bool = False
     lenient: bool = False
+    skeleton: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Format:
         sniff: whether a file's first bytes look like this format.
         read: all motions (actors) of a file, in metres and +Y up.
         write: the motions as the bytes of one file; None where a format is read only.
+        meant: a cheap look whether a file found in a folder is meant as motion at all, where the extension alone does
+            not tell (an ``.npz`` may hold anything, an ``.asf`` serves the ``.amc`` files beside it); None for always.
     """
 
     name: str
@@ -53,6 +58,7 @@ class Format:
     sniff: Callable[[bytes], bool]
     read: Callable[[Path, ReadOptions], list[Motion]]
     write: Callable[[Sequence[Motion], dict[str, Any]], bytes] | None = None
+    meant: Callable[[Path], bool] | None = None
 
 
 def read_head(path: Path, count: int = 4096) -> bytes:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ambulo.errors import AmbuloError, FormatError
+from ambulo.errors import AmbuloError, FormatError, NoMotionError
 from ambulo.formats import bvh
 from ambulo.formats.format import Format, ReadOptions, read_head
 from ambulo.formats.paths import is_file, is_folder, write_whole
@@ -23,6 +24,7 @@ def load(
     rate: float | None = None,
     strict: bool = False,
     lenient: bool = False,
+    skeleton: str | Path | None = None,
 ) -> Motion:
     """Read one motion from a file.
 
@@ -33,6 +35,8 @@ def load(
         rate: the true frames a second, where the file's own is wrong.
         strict: refuse whatever would be read with a warning.
         lenient: read what can be read of a damaged file, each damage noted as a warning.
+        skeleton: the file that holds the skeleton where the motion's own does not (the ``.asf`` of an ``.amc``, a body
+            model for SMPL poses); None to look beside the file, or to take a default.
 
     Returns:
         The motion in metres and +Y up, without roles; guesses and oddities are in ``motion.source``.
@@ -41,7 +45,7 @@ def load(
         FormatError: the file cannot be read, or holds several actors (use :func:`load_all`).
     """
     path = Path(path)
-    motions = _read(path, ReadOptions(unit, up, rate, strict, lenient))
+    motions = _read(path, _options(unit, up, rate, strict, lenient, skeleton))
     if len(motions) != 1:
         line = next((note.line for note in motions[1].source.notes if note.code == "actor"), None)
         names = ", ".join(repr(motion.skeleton.names[0]) for motion in motions[:10])
@@ -62,6 +66,7 @@ def load_all(
     rate: float | None = None,
     strict: bool = False,
     lenient: bool = False,
+    skeleton: str | Path | None = None,
     recursive: bool = False,
     on_error: Callable[[AmbuloError], None] | None = None,
 ) -> list[Motion]:
@@ -74,15 +79,17 @@ def load_all(
         rate: as in :func:`load`, for all files.
         strict: as in :func:`load`.
         lenient: as in :func:`load`.
+        skeleton: as in :func:`load`, for all files.
         recursive: descend into the folders below.
         on_error: called with the error of each file that cannot be read, which is then left out. Without it all files
-            are tried, and one error lists those that failed.
+            are tried, and one error lists those that failed; a sound file without motion (a body's shape) is left out
+            with a Python warning.
 
     Raises:
         FormatError: a file cannot be read, or the folder has no motion file.
     """
     path = Path(path)
-    options = ReadOptions(unit, up, rate, strict, lenient)
+    options = _options(unit, up, rate, strict, lenient, skeleton)
     if not is_folder(path):
         return _read(path, options)
     files = motion_files(path, recursive=recursive)
@@ -98,10 +105,12 @@ def load_all(
         try:
             motions += _read(file, options)
         except AmbuloError as error:
-            if on_error is None:
-                errors.append(error)
-            else:
+            if on_error is not None:
                 on_error(error)
+            elif isinstance(error, NoMotionError):
+                warnings.warn(f"left out: {error}", stacklevel=2)
+            else:
+                errors.append(error)
     if errors:
         listed = "\n".join(f"  {error}" for error in errors)
         raise FormatError(
@@ -143,19 +152,36 @@ def save(motion: Motion | Sequence[Motion], path: str | Path, **options: Any) ->
 
 
 def motion_files(folder: str | Path, *, recursive: bool = False) -> list[Path]:
-    """The files of a folder whose extension is that of a motion format, sorted by path.
+    """The files of a folder that are meant as motion, sorted by path; see :func:`is_motion_file`.
 
     Raises:
         FormatError: the folder cannot be read.
     """
-    extensions = {ext for form in FORMATS for ext in form.extensions}
     try:
         next(Path(folder).iterdir(), None)  # rglob passes over what it may not read
         found = Path(folder).rglob("*") if recursive else Path(folder).iterdir()
-        files = [file for file in found if file.suffix.lower() in extensions and is_file(file)]
+        files = [file for file in found if is_motion_file(file) and is_file(file)]
     except OSError as error:
         raise FormatError(f"the folder cannot be read: {error.strerror or error}", path=folder) from None
     return sorted(file for file in files if not file.name.startswith("."))
+
+
+def is_motion_file(path: Path) -> bool:
+    """Whether a file found in a folder is meant as motion: by its extension, and where that says too little (``.npz``,
+    ``.asf``) by a short look inside or beside it. Whether it can be read is another matter."""
+    chosen = _by_extension(path)
+    return chosen is not None and (chosen.meant is None or chosen.meant(path))
+
+
+def _options(
+    unit: str | float | None,
+    up: str | None,
+    rate: float | None,
+    strict: bool,
+    lenient: bool,
+    skeleton: str | Path | None,
+) -> ReadOptions:
+    return ReadOptions(unit, up, rate, strict, lenient, None if skeleton is None else Path(skeleton))
 
 
 def _by_extension(path: Path) -> Format | None:
