@@ -55,7 +55,7 @@ class Clips:
 
 def load_clips() -> tuple[Clips, str]:
     """All clips, and where they come from; kept on the disk until the code that makes them changes."""
-    from ambulo.database.records import DATABASE_ROOMS, code_fingerprint
+    from ambulo.database.fingerprints import DATABASE_ROOMS, code_fingerprint
     from ambulo.matching.schema import FeatureSchema
 
     data = harness.shared_folder("data")

@@ -14,7 +14,7 @@ from ambulo.database.database import Database
 from ambulo.database.play_settings import PlaySettings
 from ambulo.database.project import Project, SourceSpec, load_project
 from ambulo.database.project_text import write_project
-from ambulo.database.records import project_content
+from ambulo.database.fingerprints import project_content
 from ambulo.errors import ProjectError
 from ambulo.matching.index import SearchIndex
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ambulo.database.database import Database
-from ambulo.database.tags import TagRange
 from ambulo.errors import DatabaseError, QueryError
+from ambulo.formats.tag_file import TagRange
 from ambulo.motion.skeleton import Skeleton
 from ambulo.prepare.clip import PreparedClip
 

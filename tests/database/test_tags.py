@@ -1,9 +1,8 @@
-"""Tags: files with line-exact errors, words of names, and the algebra of ranges."""
+"""Tags: words of names, and ranges of frames."""
 
 from __future__ import annotations
 
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,80 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ambulo.database import tags
-from ambulo.database.tags import TagRange
-from ambulo.errors import ProjectError
-
-
-def write(folder: Path, text: str) -> Path:
-    path = folder / "walk_01.tags.csv"
-    path.write_bytes(text.encode())
-    return path
-
-
-def test_a_tag_file_is_read_row_by_row(tmp_path: Path) -> None:
-    text = "# a take\nstart,stop,tag\n0,4.5,Walk\n\n 4 , 5.25 ,turn  # overlaps\n,,injured\n1.5,,cold\n,2,very cold\n"
-    assert tags.read_tag_file(write(tmp_path, text)) == [
-        TagRange(0.0, 4.5, "walk"),
-        TagRange(4.0, 5.25, "turn"),
-        TagRange(None, None, "injured"),
-        TagRange(1.5, None, "cold"),
-        TagRange(None, 2.0, "very_cold"),
-    ]
-
-
-def test_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path) -> None:
-    path = tmp_path / "a.tags.csv"
-    path.write_bytes(b"\xef\xbb\xbfstart,stop,tag\r\n0,1,walk\r\n")
-    assert tags.read_tag_file(path) == [TagRange(0.0, 1.0, "walk")]
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "words"),
-    [
-        ("begin,end,tag\n", 1, "start,stop,tag"),
-        ("start,stop,tag\n0,1\n", 2, "2 cells"),
-        ("start,stop,tag\n0,1,walk\n0;1;run\n", 3, "1 cells"),
-        ("start,stop,tag\nzero,1,walk\n", 2, "start is 'zero'"),
-        ("start,stop,tag\n0,inf,walk\n", 2, "stop is 'inf'"),
-        ("start,stop,tag\n-1,1,walk\n", 2, "start is '-1'"),
-        ("start,stop,tag\n# fine\n2,1,walk\n", 3, "stops at 1.0 s, before it starts at 2.0 s"),
-        ("start,stop,tag\n1,1,walk\n", 2, "before it starts"),
-        ("start,stop,tag\n0,1,\n", 2, "a tag is empty"),
-        ('start,stop,tag\n0,1,"walk\n', 2, "no row of a table"),
-        ("start,stop,tag\n0,1," + "x" * 200_000 + "\n", 2, "no row of a table"),
-        ("start,stop,tag\n0,1,a/b\n", 2, "'a/b' cannot be a tag"),
-    ],
-)
-def test_errors_name_file_and_line(tmp_path: Path, text: str, line: int, words: str) -> None:
-    path = write(tmp_path, text)
-    with pytest.raises(ProjectError) as caught:
-        tags.read_tag_file(path)
-    assert caught.value.path == path
-    assert caught.value.line == line
-    assert words in caught.value.message
-
-
-def test_a_tag_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.tags.csv"
-    path.write_bytes(b"start,stop,tag\n0,1,\xff\n")
-    with pytest.raises(ProjectError, match="UTF-8"):
-        tags.read_tag_file(path)
-
-
-seconds = st.one_of(st.none(), st.floats(0, 1000, allow_nan=False))
-names = st.from_regex(r"[a-z0-9][a-z0-9_+-]{0,8}", fullmatch=True)
-
-
-@given(st.lists(st.tuples(seconds, seconds, names)))
-def test_written_files_read_back_the_same(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple]) -> None:
-    ranges = [TagRange(a, b, n) for a, b, n in rows if a is None or b is None or a < b]
-    path = tmp_path_factory.mktemp("tags") / "take.tags.csv"
-    tags.write_tag_file(path, ranges)
-    assert tags.read_tag_file(path) == ranges
-
-
-def test_tag_file_lies_beside_the_take() -> None:
-    assert tags.tag_file_of(Path("a/walk_01.bvh")) == Path("a/walk_01.tags.csv")
+from ambulo.formats.tag_file import check_tag
 
 
 @pytest.mark.parametrize(
@@ -123,6 +49,9 @@ def test_words_of_folders_are_those_between_source_and_file() -> None:
 def test_mirrored_tags_swap_sides(tag: str, mirrored: str) -> None:
     assert tags.mirrored_tag(tag) == mirrored
     assert tags.mirrored_tag(mirrored) == tag
+
+
+names = st.from_regex(r"[a-z0-9][a-z0-9_+-]{0,8}", fullmatch=True)
 
 
 @given(names)
@@ -168,5 +97,5 @@ def test_merged_ranges_are_sorted_disjoint_and_hold_the_same_frames(pairs: list[
 
 def test_accents_that_are_written_apart_are_the_same_tag() -> None:
     apart = unicodedata.normalize("NFD", "Caf\u00e9")
-    assert tags.check_tag(apart) == tags.check_tag("Caf\u00e9") == "caf\u00e9"
+    assert check_tag(apart) == check_tag("Caf\u00e9") == "caf\u00e9"
     assert tags.words_of(f"{apart}_01") == ["caf\u00e9"]

@@ -16,18 +16,9 @@ from ambulo.database.manifest import Manifest, SkeletonRecord
 from ambulo.database.project import Project
 from ambulo.database.records import BuildState, ClipRecord, Summary, TakeRecord
 from ambulo.database.storage import Array, RowWriter
-from ambulo.database.tags import (
-    TagRange,
-    check_tag,
-    merge_ranges,
-    mirrored_tag,
-    range_to_frames,
-    read_tag_file,
-    tag_file_of,
-    tags_of_file_name,
-    tags_of_folders,
-)
+from ambulo.database.tags import merge_ranges, mirrored_tag, range_to_frames, tags_of_file_name, tags_of_folders
 from ambulo.database.takes import Take
+from ambulo.formats.tag_file import TagRange, check_tag, read_tag_file, tag_file_of
 
 MIRRORED_TAG = "mirrored"
 
@@ -208,7 +199,7 @@ def _clip_names(project: Project, takes: Sequence[Take], records: Sequence[TakeR
 def _tag_frames(
     notes: Sequence[TagNote], clip: ClipRecord, rate: float, mirrored: bool
 ) -> Iterator[tuple[str, int, int, str]]:
-    for (begin, end, tag), origin in notes:
+    for (begin, end, tag, *_), origin in notes:
         start, stop = range_to_frames(begin, end, rate=rate, frame_count=clip.frame_count, start_time=clip.start_time)
         if stop > start:
             yield mirrored_tag(tag) if mirrored else tag, start, stop, origin

@@ -22,24 +22,13 @@ from ambulo.database.assemble import (
     write_frames,
     write_tables,
 )
+from ambulo.database.build_files import BUILD_FILE, STAMPS_FILE, read_stamps, read_state, write_stamps
 from ambulo.database.channels import CHANNELS
+from ambulo.database.fingerprints import DATABASE_ROOMS, code_fingerprint, project_content, take_key
 from ambulo.database.manifest import SkeletonRecord, check_files, list_files, read_manifest, write_manifest
 from ambulo.database.prepare_jobs import JobResult, PrepareJob, run_jobs, tensor_name, worker_count
 from ambulo.database.project import Project, load_project
-from ambulo.database.records import (
-    BUILD_FILE,
-    DATABASE_ROOMS,
-    STAMPS_FILE,
-    BuildState,
-    Inputs,
-    TakeRecord,
-    code_fingerprint,
-    project_content,
-    read_stamps,
-    read_state,
-    take_key,
-    write_stamps,
-)
+from ambulo.database.records import BuildState, Inputs, TakeRecord
 from ambulo.database.report import BuildReport, TakeProblem, problems_of, report_of
 from ambulo.database.soundness import check_sound
 from ambulo.database.storage import Array, map_tensors

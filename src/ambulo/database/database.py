@@ -16,9 +16,10 @@ from ambulo.database.channels import CHANNELS
 from ambulo.database.manifest import MANIFEST, check_files, read_manifest
 from ambulo.database.project import PROJECT_FILE
 from ambulo.database.storage import map_tensors
-from ambulo.database.tags import TagRange, merge_ranges, range_to_frames, ranges_to_mask, unknown_tag_text
+from ambulo.database.tags import merge_ranges, range_to_frames, ranges_to_mask, unknown_tag_text
 from ambulo.errors import DatabaseError, QueryError
 from ambulo.formats.paths import is_file
+from ambulo.formats.tag_file import TagRange
 from ambulo.motion.skeleton import Skeleton
 from ambulo.prepare.clip import PreparedClip
 
@@ -170,7 +171,7 @@ class Database:
             ranges = {tag: [(int(r[0]), int(r[1])) for r in tag_ranges] for tag, tag_ranges in tags.items()}
         elif tags is not None:
             for clip, start, clip_tags in zip(clips, edges, tags, strict=False):
-                for begin, end, tag in clip_tags:
+                for begin, end, tag, *_ in clip_tags:
                     a, b = range_to_frames(
                         begin, end, rate=clip.rate, frame_count=clip.frame_count, start_time=clip.start_time
                     )

@@ -14,8 +14,9 @@ from threading import Thread
 from typing import NamedTuple
 
 from ambulo.database.channels import CHANNELS
+from ambulo.database.fingerprints import skeleton_key
 from ambulo.database.manifest import SkeletonRecord
-from ambulo.database.records import ClipRecord, Failure, TakeRecord, skeleton_key
+from ambulo.database.records import ClipRecord, Failure, TakeRecord
 from ambulo.database.storage import write_tensors
 from ambulo.errors import AmbuloError, DatabaseError, MotionError, ProjectError
 from ambulo.prepare.clip import PreparedClip

@@ -11,10 +11,10 @@ import msgspec
 
 from ambulo.database.feature_spec import DEFAULT_FEATURES, FEATURE_KINDS, JOINT_KINDS, FeatureSpec
 from ambulo.database.play_settings import PlaySettings
-from ambulo.database.tags import check_tag
 from ambulo.database.toml_check import check_keys, line_of, validation_error
 from ambulo.errors import FormatError, ProjectError, nearest_names
 from ambulo.formats.paths import is_file, is_folder
+from ambulo.formats.tag_file import check_tag
 from ambulo.prepare.settings import PrepareSettings
 
 PROJECT_FILE = "ambulo.toml"

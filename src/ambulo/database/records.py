@@ -1,29 +1,16 @@
-"""What a build remembers about each take, so that the next one prepares only what changed."""
+"""What a build remembers: from what a database was made, and what became of each take."""
 
 from __future__ import annotations
 
 import hashlib
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-import ambulo
 from ambulo.database.manifest import SkeletonRecord
-from ambulo.database.project import Project
-from ambulo.database.takes import Stamp, TakeInput
+from ambulo.database.takes import TakeInput
 from ambulo.errors import AmbuloError
 from ambulo.motion.motion import Note
-
-BUILD_FILE = "build.json"
-STAMPS_FILE = "stamps.json"
-
-FRAME_ROOMS = ("maths", "motion", "formats", "prepare")
-"""Packages whose code decides what the frames of a take are."""
-
-DATABASE_ROOMS = (*FRAME_ROOMS, "database", "matching")
-"""Packages whose code decides what a database holds."""
 
 
 class ClipRecord(msgspec.Struct, frozen=True):
@@ -137,66 +124,3 @@ class BuildState(msgspec.Struct, frozen=True):
     starts: tuple[tuple[int, ...], ...]
     excluded: dict[int, str]
     summary: Summary
-
-
-def project_content(project: Project) -> dict[str, Any]:
-    """What of the project file goes into the database, as JSON values: all but where it lies and how it is played."""
-    content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(project, enc_hook=str))
-    for key in ("folder", "play", "controllers"):
-        del content[key]
-    return content
-
-
-@cache
-def code_fingerprint(rooms: tuple[str, ...]) -> str:
-    """Hash of the source code of some packages of ambulo: a database made by other code is stale."""
-    digest = hashlib.sha256(ambulo.__version__.encode())
-    home = Path(ambulo.__file__).parent
-    for room in rooms:
-        for file in sorted((home / room).glob("*.py")):
-            digest.update(f"{room}/{file.name}\0".encode())
-            digest.update(file.read_bytes().replace(b"\r\n", b"\n"))
-    return digest.hexdigest()
-
-
-def take_key(project: Project, source: int, take: TakeInput) -> str:
-    """Hash of all that the frames of a take depend on; its tags are not among them."""
-    spec = project.sources[source]
-    parts = [
-        take.label,
-        take.sha256,
-        [spec.unit, spec.up, spec.rate],
-        sorted(project.roles.items()),
-        msgspec.to_builtins(project.prepare),
-        project.mirror,
-        code_fingerprint(FRAME_ROOMS),
-    ]
-    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
-
-
-def skeleton_key(record: SkeletonRecord) -> str:
-    """Hash of a skeleton."""
-    return hashlib.sha256(msgspec.json.encode(record, order="sorted")).hexdigest()[:16]
-
-
-def read_state(folder: Path) -> BuildState | None:
-    """The state of a built database; None where there is none that can be read (then everything is built anew)."""
-    try:
-        return msgspec.json.decode((folder / BUILD_FILE).read_bytes(), type=BuildState)
-    except (OSError, msgspec.DecodeError, RecursionError):
-        return None
-
-
-def read_stamps(folder: Path) -> dict[str, Stamp]:
-    """The stamps of the last build; none where they cannot be read (then every take is hashed)."""
-    try:
-        return msgspec.json.decode((folder / STAMPS_FILE).read_bytes(), type=dict[str, Stamp])
-    except (OSError, msgspec.DecodeError, RecursionError):
-        return {}
-
-
-def write_stamps(folder: Path, stamps: dict[str, Stamp]) -> None:
-    """Keep the stamps for the next build. They speak of this machine only and are no part of the database's content."""
-    temporary = folder / (STAMPS_FILE + ".new")
-    temporary.write_bytes(msgspec.json.encode(stamps, order="sorted"))
-    temporary.replace(folder / STAMPS_FILE)

@@ -7,15 +7,10 @@ from typing import Any
 
 import msgspec
 
+from ambulo.database.build_files import read_stamps, read_state
+from ambulo.database.fingerprints import DATABASE_ROOMS, code_fingerprint, project_content
 from ambulo.database.project import Project
-from ambulo.database.records import (
-    DATABASE_ROOMS,
-    Inputs,
-    code_fingerprint,
-    project_content,
-    read_stamps,
-    read_state,
-)
+from ambulo.database.records import Inputs
 from ambulo.database.soundness import check_sound
 from ambulo.database.takes import Hasher, find_takes, hash_takes
 from ambulo.errors import DatabaseError

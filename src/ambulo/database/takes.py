@@ -15,9 +15,9 @@ from typing import NamedTuple
 import msgspec
 
 from ambulo.database.project import Project, SourceSpec
-from ambulo.database.tags import tag_file_of
 from ambulo.errors import ProjectError, nearest_names, printable
 from ambulo.formats.paths import is_file, is_folder
+from ambulo.formats.tag_file import tag_file_of
 
 # A file written in the same instant as it is hashed may change again without its time changing.
 _SETTLED_NS = 2_000_000_000

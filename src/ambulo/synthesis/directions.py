@@ -8,21 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.formats.tag_file import TagRange
 from ambulo.synthesis.path import Wish
 from ambulo.synthesis.steps import Jump
 from ambulo.synthesis.styles import Style
 from ambulo.synthesis.terrain import FLAT, Terrain
 
 Array = NDArray[np.floating]
-
-
-@dataclass(frozen=True)
-class TagRange:
-    """A tag that holds from ``start`` to ``stop`` seconds (half-open); None means the take's end on that side."""
-
-    tag: str
-    start: float | None = None
-    stop: float | None = None
 
 
 @dataclass(frozen=True)

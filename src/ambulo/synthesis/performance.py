@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.errors import MotionError
+from ambulo.formats.tag_file import TagRange
 from ambulo.maths import quaternions
 from ambulo.motion.motion import Motion, Source
 from ambulo.synthesis import programme
 from ambulo.synthesis.body import default_skeleton
 from ambulo.synthesis.curves import smooth
-from ambulo.synthesis.directions import Directions, TagRange
+from ambulo.synthesis.directions import Directions
 from ambulo.synthesis.feet import Feet, place_feet
 from ambulo.synthesis.footsteps import plan
 from ambulo.synthesis.legs import solve_leg
@@ -211,5 +212,5 @@ def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
 def _gait_tags(gait: NDArray[np.str_], rate: float) -> list[TagRange]:
     tags = []
     for name in ("idle", "walk", "run", "jump"):
-        tags += [TagRange(name, start / rate, stop / rate) for start, stop in _runs(gait == name)]
+        tags += [TagRange(start / rate, stop / rate, name) for start, stop in _runs(gait == name)]
     return sorted(tags, key=lambda tag: (tag.start or 0.0, tag.tag))

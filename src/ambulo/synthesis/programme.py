@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ambulo.formats.tag_file import TagRange
 from ambulo.synthesis import dances
-from ambulo.synthesis.directions import Directions, TagRange
+from ambulo.synthesis.directions import Directions
 from ambulo.synthesis.script import Script
 from ambulo.synthesis.styles import STYLES, Style, style_named
 from ambulo.synthesis.terrain import FLAT, Terrain, hill, stairs
@@ -121,7 +122,7 @@ def _jumps_standing(script: Script, seconds: float) -> None:
         script.stand(0.86)
         script.go(flight, far / flight, half_life=0.05)
         script.go(1.4, 0.0, half_life=0.12)
-        script.tags.append(TagRange("jump_standing", start, script.seconds - 0.5))
+        script.tags.append(TagRange(start, script.seconds - 0.5, "jump_standing"))
         turned = script.facing + float(script.rng.choice([0.0, 0.5, -0.5])) * np.pi
         script.stand(1.0, facing=turned)
         script.heading = script.facing
@@ -136,7 +137,7 @@ def _jumps_running(script: Script, seconds: float) -> None:
         script.jump(0.0, float(script.rng.uniform(0.42, 0.56)), False)
         start = script.seconds
         script.go(1.6, speed)
-        script.tags.append(TagRange("jump_running", start, script.seconds))
+        script.tags.append(TagRange(start, script.seconds, "jump_running"))
         script.go(1.6, 1.4, heading=script.heading + float(script.rng.choice([0.0, 0.5, -0.5, 1.0])) * np.pi)
     script.stand(1.6)
 
@@ -197,7 +198,7 @@ def direct(take: Take, number: int, rng: np.random.Generator, rate: float) -> Di
     script = Script(rng, rate)
     take.fill(script, take.seconds)
     wish, crouch = script.wish()
-    tags = [TagRange(take.style), *(TagRange(tag) for tag in take.tags), *script.tags]
+    tags = [TagRange(None, None, take.style), *(TagRange(None, None, tag) for tag in take.tags), *script.tags]
     return Directions(
         f"{take.name}_{number:02d}",
         take.folder,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ambulo.formats.tag_file import TagRange
 from ambulo.synthesis.curves import wrap
-from ambulo.synthesis.directions import TagRange
 from ambulo.synthesis.path import Wish
 from ambulo.synthesis.steps import Jump
 
@@ -85,7 +85,7 @@ class Script:
         self.heading, self.facing = float(headings[-1]), float(facings[-1])
         self._last_velocity = velocity[-1]
         self.frames += count
-        self.tags += [TagRange(tag, start, self.seconds) for tag in tags]
+        self.tags += [TagRange(start, self.seconds, tag) for tag in tags]
 
     def stand(
         self, seconds: float, *, crouch: float = 0.0, facing: float | None = None, tags: tuple[str, ...] = ()

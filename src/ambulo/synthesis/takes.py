@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from ambulo.synthesis.directions import TagRange
+from ambulo.formats.tag_file import tag_file_of, write_tag_file
 from ambulo.synthesis.performance import Performance, synthesize
 
 
@@ -36,7 +35,8 @@ def write_take(folder: Path, performance: Performance) -> Path:
     target.mkdir(parents=True, exist_ok=True)
     path = target / f"{performance.motion.name}.bvh"
     registry.save(performance.motion, path)
-    path.with_suffix(".tags.csv").write_text(tags_text(performance.tags), encoding="utf-8", newline="\n")
+    tags = [tag._replace(start=_rounded(tag.start), stop=_rounded(tag.stop)) for tag in performance.tags]
+    write_tag_file(tag_file_of(path), tags)
     truth = performance.truth
     np.savez_compressed(
         path.with_suffix(".truth.npz"),
@@ -52,11 +52,5 @@ def write_take(folder: Path, performance: Performance) -> Path:
     return path
 
 
-def tags_text(tags: Iterable[TagRange]) -> str:
-    """The text of a ``.tags.csv`` file: seconds, half-open; an empty time means the take's end on that side."""
-    rows = ["start,stop,tag"]
-    for tag in tags:
-        start = "" if tag.start is None else f"{tag.start:.4f}"
-        stop = "" if tag.stop is None else f"{tag.stop:.4f}"
-        rows.append(f"{start},{stop},{tag.tag}")
-    return "\n".join(rows) + "\n"
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 4)
