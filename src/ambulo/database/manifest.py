@@ -28,6 +28,7 @@ class SkeletonRecord(msgspec.Struct, frozen=True):
     offsets: list[list[float]]
     end_offsets: list[list[float] | None]
     roles: dict[str, int]
+    rest_rotations: list[list[float]] = []
 
     @classmethod
     def of(cls, skeleton: Skeleton) -> SkeletonRecord:
@@ -38,6 +39,7 @@ class SkeletonRecord(msgspec.Struct, frozen=True):
             skeleton.offsets.tolist(),
             [None if np.isnan(end).any() else end.tolist() for end in skeleton.end_offsets],
             dict(sorted(skeleton.roles.items(), key=lambda item: (item[1], item[0]))),
+            [] if (skeleton.rest_rotations == (0.0, 0.0, 0.0, 1.0)).all() else skeleton.rest_rotations.tolist(),
         )
 
     def skeleton(self) -> Skeleton:
@@ -49,6 +51,7 @@ class SkeletonRecord(msgspec.Struct, frozen=True):
             np.array(self.offsets, np.float32).reshape(-1, 3),
             np.array([none if end is None else end for end in self.end_offsets], np.float32).reshape(-1, 3),
             self.roles,
+            np.array(self.rest_rotations, np.float32).reshape(-1, 4),
         )
 
     @property

@@ -99,9 +99,7 @@ def read_body(skeleton: Skeleton, motion: Motion | None) -> Body:
         frames = np.unique(np.linspace(0, motion.frame_count - 1, count).astype(int))
         local, rotations = motion.positions[frames], motion.rotations[frames]
     else:
-        local = skeleton.offsets[None]
-        rotations = np.zeros((1, skeleton.joint_count, 4), np.float32)
-        rotations[..., 3] = 1.0
+        local, rotations = skeleton.offsets[None], skeleton.rest_rotations[None]
     pose = forward(local, rotations, skeleton.parents)
     lengths = np.linalg.norm(local.astype(np.float64), axis=-1).mean(axis=0)
     lengths[skeleton.parents < 0] = 0.0

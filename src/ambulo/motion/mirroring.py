@@ -170,7 +170,7 @@ def _sample(skeleton: Skeleton, motion: Motion | Sequence[Motion] | None) -> tup
             parts.append((each.positions[frames], each.rotations[frames]))
         local, local_q = np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
     else:
-        local, local_q = skeleton.offsets[None], quaternions.identity((1, skeleton.joint_count))
+        local, local_q = skeleton.offsets[None], skeleton.rest_rotations[None]
     pose = forward(local, local_q, skeleton.parents)
     return (
         local.astype(np.float64).mean(axis=0),

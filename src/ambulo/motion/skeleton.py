@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.errors import SkeletonError, nearest_names
+from ambulo.maths import quaternions
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Skeleton:
         end_offsets: float32 ``[J, 3]``, metres, the tip of a leaf bone in the joint's own frame (BVH's End Site);
             NaN where there is none.
         roles: humanoid role (``"left_foot"``, ``"hips"``, ...) -> joint index, see :mod:`ambulo.motion.humanoid`.
+        rest_rotations: float32 ``[J, 4]``, unit, each joint's local rotation at rest; the identity where a format has
+            no such thing (BVH). A glTF's node transforms.
     """
 
     names: tuple[str, ...]
@@ -30,6 +33,7 @@ class Skeleton:
     offsets: NDArray[np.float32]
     end_offsets: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 3), np.float32))
     roles: Mapping[str, int] = field(default_factory=dict)
+    rest_rotations: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 4), np.float32))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
@@ -40,6 +44,12 @@ class Skeleton:
         if ends.shape == (0, 3) and count:
             ends = np.full((count, 3), np.nan, np.float32)
         object.__setattr__(self, "end_offsets", ends)
+        turns = np.ascontiguousarray(self.rest_rotations, np.float32)
+        if turns.shape == (0, 4) and count:
+            turns = quaternions.identity(count)
+        object.__setattr__(self, "rest_rotations", turns)
+        if turns.shape != (count, 4):
+            raise SkeletonError(f"a skeleton of {count} names needs rest_rotations [{count}, 4], got {turns.shape}")
         if self.parents.shape != (count,) or self.offsets.shape != (count, 3) or ends.shape != (count, 3):
             raise SkeletonError(
                 f"a skeleton of {count} names needs parents [{count}], offsets [{count}, 3] and end_offsets "
@@ -110,9 +120,16 @@ class Skeleton:
         return replace(self, roles=dict(roles))
 
     def rest_positions(self) -> NDArray[np.float32]:
-        """Joint positions with all rotations at zero and the root at its offset. Returns float32 ``[J, 3]``, metres."""
-        positions = self.offsets.copy()
+        """Joint positions at rest, the root at its offset. Returns float32 ``[J, 3]``, metres."""
+        return self.rest_pose()[0]
+
+    def rest_pose(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Global positions ``[J, 3]`` in metres and rotations ``[J, 4]`` of the joints at rest."""
+        positions, rotations = self.offsets.copy(), self.rest_rotations.copy()
         for joint, parent in enumerate(self.parents):
             if parent >= 0:
-                positions[joint] += positions[parent]
-        return positions
+                positions[joint] = positions[parent] + quaternions.rotate(rotations[parent], self.offsets[joint])
+                rotations[joint] = quaternions.normalize(
+                    quaternions.multiply(rotations[parent], self.rest_rotations[joint])
+                )
+        return positions, rotations

@@ -99,7 +99,8 @@ def rooted_skeleton(skeleton: Skeleton) -> Skeleton:
     offsets = np.concatenate([np.zeros((1, 3), np.float32), skeleton.offsets])
     ends = np.concatenate([np.full((1, 3), np.nan, np.float32), skeleton.end_offsets])
     roles = {role: joint + 1 for role, joint in skeleton.roles.items()}
-    return Skeleton((ROOT, *names), parents, offsets, ends, roles)
+    turns = np.concatenate([quaternions.identity(1), skeleton.rest_rotations])
+    return Skeleton((ROOT, *names), parents, offsets, ends, roles, turns)
 
 
 def attach_root(motion: Motion, root_positions: Float, root_rotations: Float, pose: GlobalPose | None = None) -> Motion:
