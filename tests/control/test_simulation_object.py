@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ambulo.control import simulation_kernels as kernels
 from ambulo.control.settings import SimulationSettings
-from ambulo.control.stepping import SIMULATION_COLUMNS
+from ambulo.control.simulation_object import SIMULATION_COLUMNS
 from ambulo.errors import ControlError
 from ambulo.maths import springs
 

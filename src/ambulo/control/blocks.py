@@ -19,14 +19,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.control.database_controller import DatabaseController, PlayerState
 from ambulo.control.intent import Intent
+from ambulo.control.kernel_arrays import empty_pose, empty_shown
 from ambulo.control.pose import Pose
 from ambulo.control.settings import BlockSettings, ControlSettings
-from ambulo.control.stepping import empty_pose, make_pose, raise_foreign_state
+from ambulo.control.step_checks import raise_foreign_state
 from ambulo.database.feature_spec import FeatureSpec
 
 if TYPE_CHECKING:
     from ambulo.database.database import Database
     from ambulo.matching.index import SearchIndex
+    from ambulo.matching.schema import FeatureSchema
     from ambulo.motion.skeleton import Skeleton
 
 TRAJECTORY_WEIGHT = 1.5
@@ -59,14 +61,25 @@ def block_features(skeleton: Skeleton, length: float = 1.0) -> tuple[FeatureSpec
     return tuple(specs)
 
 
+def is_block_index(index: SearchIndex, database: Database, length: float = 1.0) -> bool:
+    """Whether an index compares the features of S0.27 for blocks of that length (seconds)."""
+    return index.feature_set.schema == block_schema(database, length)
+
+
+def block_schema(database: Database, length: float) -> FeatureSchema:
+    """The features of S0.27, compiled for a database."""
+    from ambulo.matching.schema import FeatureSchema
+
+    return FeatureSchema.compile(block_features(database.skeleton, length), database.skeleton, database.rate)
+
+
 def build_block_index(database: Database, settings: BlockSettings | None = None) -> SearchIndex:
     """Index every frame that begins a whole block (S0.54), over the features of S0.27."""
     from ambulo.matching.features import compute_features
     from ambulo.matching.index import SearchIndex
-    from ambulo.matching.schema import FeatureSchema
 
     length = (settings or BlockSettings()).length
-    schema = FeatureSchema.compile(block_features(database.skeleton, length), database.skeleton, database.rate)
+    schema = block_schema(database, length)
     return SearchIndex.build(
         compute_features(database, schema),
         database.clip_starts,
@@ -81,7 +94,8 @@ class Blocks(DatabaseController):
 
     Args:
         database: built, or made in memory.
-        index: from :func:`build_block_index`; made here where it is None (about a second for 20 minutes of capture).
+        index: over the features of S0.27, from :func:`build_block_index`; made here where it is None or of other
+            features (about a second for 20 minutes of capture).
         settings: springs, tags, block length and cross-fade.
         weights: one a feature group in place of the schema's own.
     """
@@ -99,7 +113,7 @@ class Blocks(DatabaseController):
 
         settings = settings or ControlSettings()
         length = settings.blocks.length
-        if index is None:
+        if index is None or not is_block_index(index, database, length):
             index = build_block_index(database, settings.blocks)
         super().__init__(database, index, settings, weights, interval=length, minimum_run=length, patience=0.5 * length)
         self._kernels = playback_kernels
@@ -117,22 +131,13 @@ class Blocks(DatabaseController):
         if not state.fading.max() < self.database.frame_count:
             raise_foreign_state()
         count = len(state.playhead)
-        arrays = empty_pose(count, len(self._parents))
-        contacts, frames = np.empty((count, 2), np.uint8), np.empty(count, np.int64)
-        playhead, root = np.empty(count), np.empty_like(state.root)
+        arrays, shown = empty_pose(count, len(self._parents)), empty_shown(count)
         fading, faded = np.empty(count), np.empty(count)
         for who, frame_set in plan.groups:
             self._kernels.advance_blended(
-                who, state.playhead, state.fading, state.faded, plan.jump, state.root, plan.simulation,
-                frame_set.run_stops, *self._frames, self._parents, self._constants, dt * self.database.rate, dt,
-                self.settings.blocks.fade, playhead, fading, faded, root, *arrays, contacts, frames,
+                who, state.playhead, state.fading, state.faded, plan.jump, state.root, plan.planned.simulation,
+                frame_set.run_stops, self._frames, self._parents, self._constants, dt * self.database.rate, dt,
+                self.settings.blocks.fade, fading, faded, arrays, shown,
             )  # fmt: skip
-        shown = BlockState(
-            playhead, plan.timer, plan.wish, plan.impatience, root, plan.simulation, plan.query, plan.query_frame,
-            plan.chosen_frame, plan.tag_set, plan.eager, fading, faded,
-        )  # fmt: skip
-        pose = make_pose(
-            arrays, contacts, plan.transitioned, frames, plan.trajectory_positions, plan.trajectory_directions,
-            plan.simulation,
-        )  # fmt: skip
-        return shown, pose
+        after = BlockState(**self._state_after(plan, shown).__dict__, fading=fading, faded=faded)
+        return after, self._pose_after(plan, shown, arrays)

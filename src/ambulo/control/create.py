@@ -23,7 +23,7 @@ def _motion_matching(database: Database, index: SearchIndex, settings: ControlSe
 def _blocks(database: Database, index: SearchIndex, settings: ControlSettings) -> Controller:
     from ambulo.control.blocks import Blocks
 
-    return Blocks(database, settings=settings)
+    return Blocks(database, index, settings)
 
 
 CONTROLLERS: dict[str, Callable[[Database, SearchIndex, ControlSettings], Controller]] = {
@@ -41,7 +41,8 @@ def create_controller(
     Args:
         name: a key of :data:`CONTROLLERS`.
         database: what is played.
-        index: exact search over the features of that database.
+        index: exact search over the features of that database. Blocks compare features of their own and use it only if
+            it is of those.
         settings: of all layers.
 
     Raises:

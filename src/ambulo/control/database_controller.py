@@ -17,15 +17,12 @@ from ambulo.control.controller import generator_of, start_arrays
 from ambulo.control.explanation import Candidate, Explanation
 from ambulo.control.frame_sets import FrameSet, FrameSets
 from ambulo.control.intent import Intent
+from ambulo.control.kernel_arrays import FrameArrays, Planned, Playing, PoseArrays, Shown, Wishes, empty_plan
+from ambulo.control.pose import Pose
+from ambulo.control.query_layout import query_layout
 from ambulo.control.settings import ControlSettings
-from ambulo.control.stepping import (
-    check_state,
-    check_step,
-    raise_foreign_state,
-    raise_not_finite,
-    start_simulation,
-    trajectory_slots,
-)
+from ambulo.control.simulation_object import simulation_pose, start_simulation
+from ambulo.control.step_checks import check_state, check_step, raise_foreign_state, raise_not_finite
 from ambulo.errors import ControlError, QueryError, nearest_names
 from ambulo.motion.skeleton import Skeleton
 
@@ -47,7 +44,7 @@ class PlayerState:
         impatience: float64 ``[N]``, seconds for which the body has not done what it is asked.
         root: float64 ``[N, 6]``, x, y, z (metres), heading (rad) and smoothed velocity (x, z; m/s) of the body.
         simulation: float64 ``[N, 10]``, the simulation object; columns in
-            :data:`ambulo.control.stepping.SIMULATION_COLUMNS`.
+            :data:`ambulo.control.simulation_object.SIMULATION_COLUMNS`.
         query: float32 ``[N, D]``, raw features of the last search.
         query_frame: int64 ``[N]``, the continuing frame of the last search, -1 where it had to leave.
         chosen_frame: int64 ``[N]``, the frame that the last search chose.
@@ -69,25 +66,21 @@ class PlayerState:
 
 
 class Plan(NamedTuple):
-    """What a step does before anything is shown; fields as in :class:`PlayerState` where they have the same name.
+    """What a step decides before anything is shown; fields as in :class:`PlayerState` where they have the same name.
 
     Attributes:
+        planned: what the kernel found out.
         jump: int64 ``[N]``, frame to jump to, -1 to go on.
         transitioned: bool ``[N]``.
         groups: characters of equal tags and their frames.
     """
 
-    timer: NDArray[np.float64]
-    wish: NDArray[np.float64]
-    impatience: NDArray[np.float64]
-    simulation: NDArray[np.float64]
+    planned: Planned
     query: NDArray[np.float32]
     query_frame: NDArray[np.int64]
     chosen_frame: NDArray[np.int64]
     tag_set: NDArray[np.int64]
     eager: NDArray[np.bool_]
-    trajectory_positions: NDArray[np.float32]
-    trajectory_directions: NDArray[np.float32]
     jump: NDArray[np.int64]
     transitioned: NDArray[np.bool_]
     groups: list[tuple[NDArray[np.int64], FrameSet]]
@@ -142,16 +135,13 @@ class DatabaseController:
         self.frame_sets = FrameSets(database, index, settings.search, minimum_run)
         self._query_kernels = query_kernels
         self._features = np.ascontiguousarray(index.feature_set.raw, np.float32)
-        self._frames = (
-            database.positions,
-            database.rotations,
-            database.velocities,
-            database.angular_velocities,
-            database.contacts,
-        )
+        # Plain arrays of the memory maps: a kernel would look at a map's class anew in every call.
+        self._frames = FrameArrays(*(np.asarray(getattr(database, name)) for name in FrameArrays._fields))
         self._parents = np.ascontiguousarray(database.skeleton.parents, np.int32)
         self._constants = settings.simulation.constants()
-        self._times, self._slots = trajectory_slots(self.schema)
+        search = settings.search
+        self._limits = np.array([search.velocity_change, search.facing_change, interval, patience])
+        self._layout = query_layout(self.schema)
         self._surround_frames = round(settings.search.surround * database.rate)
         self._everyone: dict[int, NDArray[np.int64]] = {}
 
@@ -163,7 +153,7 @@ class DatabaseController:
     @property
     def trajectory_times(self) -> NDArray[np.float64]:
         """Seconds ahead of the K points of ``Pose.trajectory_positions``, float64 ``[K]``."""
-        return self._times
+        return self._layout.times
 
     def with_weights(self: _Self, weights: Mapping[str, float]) -> _Self:
         """The same controller with some feature groups weighted otherwise.
@@ -215,28 +205,19 @@ class DatabaseController:
         check_state(state, self.state_kind, self.schema.dimension_count, "query")
         count = len(state.playhead)
         check_step(count, intent, dt)
-        search = self.settings.search
-        frame_step = dt * self.database.rate
-        timer, impatience, wish = np.empty(count), np.empty(count), np.empty((count, 3))
-        simulation = np.empty_like(state.simulation)
-        trajectory_positions = np.empty((count, len(self._times), 3), np.float32)
-        trajectory_directions = np.empty_like(trajectory_positions)
-        current, due, eager = np.empty(count, np.int64), np.empty(count, np.bool_), np.empty(count, np.bool_)
+        planned = empty_plan(count, len(self._layout.times), self.schema.dimension_count)
         jump, transitioned = np.full(count, -1, np.int64), np.zeros(count, np.bool_)
         query, query_frame, chosen_frame, tag_set = state.query, state.query_frame, state.chosen_frame, state.tag_set
-        last_eager = state.eager
-        fresh = np.empty_like(query)
+        eager = state.eager
+        playing = Playing(*(getattr(state, name) for name in Playing._fields))
         groups = []
         for required, preferred, members in intent.groups():
             frame_set = self.frame_sets.of(required, preferred)
             who = self._all(count) if members is None else members
             groups.append((who, frame_set))
             searching = self._query_kernels.plan(
-                who, intent.velocity, intent.facing, state.playhead, state.timer, state.wish, state.root,
-                state.simulation, frame_set.run_stops, self._features, self._slots, self._times, self._constants,
-                search.velocity_change, search.facing_change, frame_step, dt, self.interval,
-                state.impatience, self.patience, timer, impatience, wish, simulation, trajectory_positions,
-                trajectory_directions, fresh, current, due, eager,
+                who, Wishes(intent.velocity, intent.facing), playing, frame_set.run_stops, self._features, self._layout,
+                self._constants, self._limits, dt * self.database.rate, dt, planned,
             )  # fmt: skip
             if searching < -count:
                 raise_foreign_state()
@@ -245,19 +226,39 @@ class DatabaseController:
             if searching:
                 if query is state.query:
                     query, query_frame = query.copy(), query_frame.copy()
-                    chosen_frame, tag_set, last_eager = chosen_frame.copy(), tag_set.copy(), last_eager.copy()
-                seekers = who if searching == len(who) else who[due[who]]
-                asked, leaving = fresh[seekers], current[seekers]
-                hurried = eager[seekers]
+                    chosen_frame, tag_set, eager = chosen_frame.copy(), tag_set.copy(), eager.copy()
+                seekers = who if searching == len(who) else who[planned.due[who]]
+                asked, leaving = planned.query[seekers], planned.current[seekers]
+                hurried = planned.eager[seekers]
                 found = self._search(frame_set, asked, leaving, hurried)
                 transitioned[seekers] = found != leaving
                 jump[seekers] = np.where(found == leaving, -1, found)
                 query[seekers], query_frame[seekers] = asked, leaving
-                chosen_frame[seekers], tag_set[seekers], last_eager[seekers] = found, frame_set.key, hurried
-        return Plan(
-            timer, wish, impatience, simulation, query, query_frame, chosen_frame, tag_set, last_eager,
-            trajectory_positions, trajectory_directions, jump, transitioned, groups,
+                chosen_frame[seekers], tag_set[seekers], eager[seekers] = found, frame_set.key, hurried
+        return Plan(planned, query, query_frame, chosen_frame, tag_set, eager, jump, transitioned, groups)
+
+    def _state_after(self, plan: Plan, shown: Shown) -> PlayerState:
+        """What is remembered of a step."""
+        planned = plan.planned
+        return PlayerState(
+            shown.playhead, planned.timer, planned.wish, planned.impatience, shown.root, planned.simulation, plan.query,
+            plan.query_frame, plan.chosen_frame, plan.tag_set, plan.eager,
         )  # fmt: skip
+
+    def _pose_after(self, plan: Plan, shown: Shown, arrays: PoseArrays) -> Pose:
+        """What is shown after a step."""
+        position, rotation = simulation_pose(plan.planned.simulation)
+        return Pose.of_arrays(
+            arrays,
+            contacts=shown.contacts,
+            transitioned=plan.transitioned,
+            frames=shown.frames,
+            trajectory_positions=plan.planned.trajectory_positions,
+            trajectory_directions=plan.planned.trajectory_directions,
+            simulation_position=position,
+            simulation_rotation=rotation,
+            animated_positions=arrays.global_positions,
+        )
 
     def explain(self, state: PlayerState, character: int = 0) -> Explanation:
         """Why a character shows what it shows: its last search again, with costs by feature group."""

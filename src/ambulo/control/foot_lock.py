@@ -24,9 +24,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.control.controller import Controller
 from ambulo.control.intent import Intent
+from ambulo.control.kernel_arrays import PoseArrays
 from ambulo.control.pose import Pose
 from ambulo.control.settings import FootLockSettings
-from ambulo.control.stepping import PoseArrays, check_state, replace_arrays
+from ambulo.control.step_checks import check_state
 from ambulo.errors import ControlError
 from ambulo.maths import quaternions
 from ambulo.motion import kinematics
@@ -206,7 +207,7 @@ class FootLock:
             pose.transitioned, pose.animated_positions, dt, *arrays, flags, values, drops, leg_rotations, contacts,
         )  # fmt: skip
         after = FootLockState(inner, np.zeros(count, np.bool_), flags, values, drops, leg_rotations)
-        return after, replace_arrays(pose, arrays, contacts)
+        return after, pose.with_joints(arrays, contacts)
 
     def explain(self, state: FootLockState, character: int = 0) -> Any:
         """The wrapped controller's explanation."""

@@ -19,8 +19,7 @@ from ambulo.control.leg_kernels import (
 )
 from ambulo.control.sampling_kernels import forward_row
 from ambulo.control.simulation_kernels import spring_exponent
-from ambulo.maths.kernels import Vector, kernel
-from ambulo.motion.inverse_kinematics_kernels import length, subtract
+from ambulo.maths.kernels import Vector, kernel, vec_length, vec_subtract
 
 # Columns of the integer and float rows of a foot's state.
 LOCKED, TOUCHING, STEPPING, PENDING = 0, 1, 2, 3
@@ -228,12 +227,12 @@ def foot_lock(
     for n in range(positions.shape[0]):
         ground = positions[n, 0, 1]
         # The animation's toes go with the root that is shown, which smoothing moved a little.
-        shift = subtract(vector3(positions, n, 0), vector3(animated, n, 0))
+        shift = vec_subtract(vector3(positions, n, 0), vector3(animated, n, 0))
         left, right = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         wanted = 0.0
         for f in range(2):
             hip, _, _, sole, longest = leg_at(n, f, legs, global_positions)
-            reach = longest + length(sole) - margin
+            reach = longest + vec_length(sole) - margin
             held = (values[n, f, POINT], values[n, f, TOE + 1], values[n, f, POINT + 2])
             stretched = flags[n, f, LOCKED] != 0 and needed_drop(hip, held, reach) > most
             toe = vector3(animated, n, legs[f, 3])
@@ -257,7 +256,7 @@ def foot_lock(
             )
             if new_flags[n, f, LOCKED] != 0:
                 # A leg may be as long as in the animation: a body that stands upright there stands upright here.
-                own = length(subtract(toe, hip))
+                own = vec_length(vec_subtract(toe, hip))
                 wanted = max(wanted, min(needed_drop(hip, target, max(reach - margin, own)), most))
             if f == 0:
                 left = target

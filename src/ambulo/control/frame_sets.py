@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from ambulo.database.database import Database
 
 NEVER_SHOWN = "junk"
+
+# Frame sets kept, the one asked for longest ago goes first (nine bytes a frame each), and keys remembered.
+_KEPT_SETS = 128
+_KEPT_KEYS = 4096
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,20 @@ class FrameSet:
     filtered: dict[str, int]
 
 
+def canonical(tags: Tags) -> Tags:
+    """Each tag once, sorted."""
+    return tuple(sorted(set(tags)))
+
+
+def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:
+    cache[key] = value
+    cache.move_to_end(key)
+    if len(cache) > most:
+        cache.popitem(last=False)
+
+
 class FrameSets:
-    """The frame sets of one database and index, made when first asked for and kept.
+    """The frame sets of one database and index, made when first asked for; those asked for last are kept.
 
     The cache is no state: what it returns depends on the tags alone.
     """
@@ -56,8 +73,8 @@ class FrameSets:
         self.index = index
         self.settings = settings
         self._minimum_run_frames = max(round(minimum_run * database.rate), 1)
-        self._by_tags: dict[tuple[Tags, Tags], FrameSet] = {}
-        self._by_key: dict[int, FrameSet] = {}
+        self._by_tags: OrderedDict[tuple[Tags, Tags], FrameSet] = OrderedDict()
+        self._asked: OrderedDict[int, tuple[Tags, Tags]] = OrderedDict()
         self._defaults = tuple(tag for tag in settings.default_tags if tag in database.tags)
 
     def of(self, required: Tags, preferred: Tags) -> FrameSet:
@@ -67,15 +84,23 @@ class FrameSets:
             QueryError: a tag is unknown, or no frame carries all required tags.
         """
         found = self._by_tags.get((required, preferred))
+        if found is not None:
+            self._by_tags.move_to_end((required, preferred))
+            return found
+        # The same tags in any order, or twice, are the same question.
+        asked = canonical(required), canonical(preferred)
+        found = self._by_tags.get(asked)
         if found is None:
-            found = self._make(required or self._defaults, preferred)
-            self._by_tags[required, preferred] = found
-            self._by_key[found.key] = found
+            found = self._make(asked[0] or self._defaults, asked[1])
+        for question in {(required, preferred), asked}:
+            _keep(self._by_tags, question, found, _KEPT_SETS)
+        _keep(self._asked, found.key, asked, _KEPT_KEYS)
         return found
 
     def of_key(self, key: int) -> FrameSet | None:
         """The frame set that a state remembers, if this controller has made it."""
-        return self._by_key.get(int(key))
+        asked = self._asked.get(int(key))
+        return None if asked is None else self.of(*asked)
 
     def _make(self, required: Tags, preferred: Tags) -> FrameSet:
         if preferred:

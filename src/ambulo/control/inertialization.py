@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.control.controller import Controller
 from ambulo.control.intent import Intent
+from ambulo.control.kernel_arrays import empty_pose
 from ambulo.control.pose import Pose
 from ambulo.control.settings import InertializeSettings
-from ambulo.control.stepping import check_state, empty_pose, replace_arrays
+from ambulo.control.step_checks import check_state
 from ambulo.motion.skeleton import Skeleton
 
 Float = NDArray[np.float32]
@@ -98,7 +99,7 @@ class Inertialize:
             arrays.angular_velocities,
             offsets,
         )
-        return shown, replace_arrays(pose, arrays)
+        return shown, pose.with_joints(arrays)
 
     def explain(self, state: InertializeState, character: int = 0) -> Any:
         """The wrapped controller's explanation."""

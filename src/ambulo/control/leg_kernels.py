@@ -18,8 +18,11 @@ from ambulo.maths.kernels import (
     quat_normalize,
     quat_rotate,
     quat_to_scaled_angle_axis,
+    vec_length,
+    vec_square_to,
+    vec_subtract,
 )
-from ambulo.motion.inverse_kinematics_kernels import length, soft_limit, square_to, subtract, two_bone
+from ambulo.motion.inverse_kinematics_kernels import soft_limit, two_bone
 
 # Columns of the heights of a foot: lowest toe and ankle, highest toe in contact.
 TOE_FLOOR, ANKLE_FLOOR, TOE_CEILING = 0, 1, 2
@@ -54,17 +57,17 @@ def place_ankle(hip: Vector, target: Vector, ankle: Vector, foot_length: float, 
     The ankle stays in the plane of hip, toe target and wished ankle, at ``foot_length`` from the toe target; where even
     that is too far, leg and foot form a line.
     """
-    to_hip = subtract(hip, target)
-    d = length(to_hip)
+    to_hip = vec_subtract(hip, target)
+    d = vec_length(to_hip)
     if foot_length < 1e-6 or d < 1e-6:
-        scale = reach / max(length(subtract(ankle, hip)), 1e-9)
-        away = subtract(ankle, hip)
+        scale = reach / max(vec_length(vec_subtract(ankle, hip)), 1e-9)
+        away = vec_subtract(ankle, hip)
         return (hip[0] + scale * away[0], hip[1] + scale * away[1], hip[2] + scale * away[2])
     u = (to_hip[0] / d, to_hip[1] / d, to_hip[2] / d)
     if d >= reach + foot_length:
         return (hip[0] - reach * u[0], hip[1] - reach * u[1], hip[2] - reach * u[2])
-    side = square_to(subtract(ankle, target), u)
-    size = length(side)
+    side = vec_square_to(vec_subtract(ankle, target), u)
+    size = vec_length(side)
     if size < 1e-9:
         return (hip[0] - reach * u[0], hip[1] - reach * u[1], hip[2] - reach * u[2])
     along = (d * d + foot_length * foot_length - reach * reach) / (2.0 * d)
@@ -82,10 +85,10 @@ def leg_at(n: int, f: int, legs: Any, global_positions: Any) -> tuple[Vector, Ve
     hip = vector3(global_positions, n, legs[f, 0])
     knee = vector3(global_positions, n, legs[f, 1])
     ankle = vector3(global_positions, n, legs[f, 2])
-    sole = subtract(vector3(global_positions, n, legs[f, 3]), ankle)
+    sole = vec_subtract(vector3(global_positions, n, legs[f, 3]), ankle)
     # A leg that IK stretches keeps this bend: from quite straight, a knee would snap when it is let go.
-    longest = _STRAIGHTEST * (length(subtract(knee, hip)) + length(subtract(ankle, knee)))
-    return hip, knee, ankle, sole, max(longest, length(subtract(ankle, hip)))
+    longest = _STRAIGHTEST * (vec_length(vec_subtract(knee, hip)) + vec_length(vec_subtract(ankle, knee)))
+    return hip, knee, ankle, sole, max(longest, vec_length(vec_subtract(ankle, hip)))
 
 
 @kernel
@@ -120,9 +123,9 @@ def solve_leg(
         (knee[0], knee[1] - drop, knee[2]),
         (ankle[0], ankle[1] - drop, ankle[2]),
     )
-    foot_length = length(sole)
+    foot_length = vec_length(sole)
     # The foot moves as a whole; its heel is never under the ground.
-    wished = subtract(target, sole)
+    wished = vec_subtract(target, sole)
     lowest = ground + heights[f, ANKLE_FLOOR]
     if wished[1] < lowest:
         # Raised by turning the foot about the toe: the foot keeps its length, so the toe can stay.
@@ -130,8 +133,8 @@ def solve_leg(
         across = math.hypot(wished[0] - target[0], wished[2] - target[2])
         k = math.sqrt(foot_length * foot_length - rise * rise) / max(across, 1e-9)
         wished = (target[0] + k * (wished[0] - target[0]), lowest, target[2] + k * (wished[2] - target[2]))
-    distance = length(subtract(wished, hip))
-    reach = soft_limit(distance, length(subtract(ankle, hip)), longest, margin)
+    distance = vec_length(vec_subtract(wished, hip))
+    reach = soft_limit(distance, vec_length(vec_subtract(ankle, hip)), longest, margin)
     if reach < distance - 1e-9:
         wished = place_ankle(hip, target, wished, foot_length, reach)
     above_q = quaternion4(global_rotations, n, above)
@@ -144,7 +147,7 @@ def solve_leg(
     lower_q = quat_multiply(quat_multiply(above_q, upper_local), lower_local)
     new_foot_q = foot_q
     if foot_length > 1e-6:
-        new_foot_q = quat_normalize(quat_multiply(quat_between(sole, subtract(target, wished)), foot_q))
+        new_foot_q = quat_normalize(quat_multiply(quat_between(sole, vec_subtract(target, wished)), foot_q))
     write_quaternion(rotations, n, upper, upper_local)
     write_quaternion(rotations, n, lower, lower_local)
     write_quaternion(rotations, n, foot, quat_normalize(quat_multiply(quat_inverse(lower_q), new_foot_q)))

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ambulo.control.database_controller import DatabaseController, PlayerState
 from ambulo.control.intent import Intent
+from ambulo.control.kernel_arrays import empty_pose, empty_shown
 from ambulo.control.pose import Pose
 from ambulo.control.settings import ControlSettings
-from ambulo.control.stepping import empty_pose, make_pose
 
 if TYPE_CHECKING:
     from ambulo.database.database import Database
@@ -78,20 +77,10 @@ class MotionMatching(DatabaseController):
         """
         plan = self._plan(state, intent, dt)
         count = len(state.playhead)
-        arrays = empty_pose(count, len(self._parents))
-        contacts, frames = np.empty((count, 2), np.uint8), np.empty(count, np.int64)
-        playhead, root = np.empty(count), np.empty_like(state.root)
+        arrays, shown = empty_pose(count, len(self._parents)), empty_shown(count)
         for who, frame_set in plan.groups:
             self._kernels.advance(
-                who, state.playhead, plan.jump, state.root, plan.simulation, frame_set.run_stops, *self._frames,
-                self._parents, self._constants, dt * self.database.rate, dt, playhead, root, *arrays, contacts, frames,
+                who, state.playhead, plan.jump, state.root, plan.planned.simulation, frame_set.run_stops, self._frames,
+                self._parents, self._constants, dt * self.database.rate, dt, arrays, shown,
             )  # fmt: skip
-        shown = PlayerState(
-            playhead, plan.timer, plan.wish, plan.impatience, root, plan.simulation, plan.query, plan.query_frame,
-            plan.chosen_frame, plan.tag_set, plan.eager,
-        )  # fmt: skip
-        pose = make_pose(
-            arrays, contacts, plan.transitioned, frames, plan.trajectory_positions, plan.trajectory_directions,
-            plan.simulation,
-        )  # fmt: skip
-        return shown, pose
+        return self._state_after(plan, shown), self._pose_after(plan, shown, arrays)

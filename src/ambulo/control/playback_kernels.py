@@ -24,21 +24,11 @@ def play_on(moment: float, frame_step: float, run_stops: Any) -> float:
 
 @kernel
 def move_root(
-    n: int,
-    left: float,
-    ahead: float,
-    turn: float,
-    root: Any,
-    simulation: Any,
-    constants: Any,
-    dt: float,
-    new_root: Any,
-    positions: Any,
-    rotations: Any,
-    velocities: Any,
-    angular_velocities: Any,
-) -> None:
-    """Move the root by the animation's way, draw it to the simulation object, and write joint 0."""
+    n: int, way: tuple[float, float, float], root: Any, simulation: Any, constants: Any, dt: float, new_root: Any,
+    pose: Any,
+) -> None:  # fmt: skip
+    """Move the root by the animation's way (left, ahead, turn), draw it to the simulation object, write joint 0."""
+    left, ahead, turn = way
     old = root[n, ROOT_HEADING]
     s, c = math.sin(old), math.cos(old)
     x, z, heading = follow(
@@ -59,127 +49,47 @@ def move_root(
     vx, vz = (x - root[n, ROOT_X]) / dt, (z - root[n, ROOT_Z]) / dt
     new_root[n, ROOT_VELOCITY_X] = root[n, ROOT_VELOCITY_X] + part * (vx - root[n, ROOT_VELOCITY_X])
     new_root[n, ROOT_VELOCITY_Z] = root[n, ROOT_VELOCITY_Z] + part * (vz - root[n, ROOT_VELOCITY_Z])
-    place_root(
-        n,
-        x,
-        root[n, ROOT_Y],
-        z,
-        heading,
-        root[n, ROOT_X],
-        root[n, ROOT_Z],
-        old,
-        dt,
-        positions,
-        rotations,
-        velocities,
-        angular_velocities,
-    )
+    place_root(n, x, root[n, ROOT_Y], z, heading, root[n, ROOT_X], root[n, ROOT_Z], old, dt, pose)
+
+
+@kernel
+def write_pose(n: int, shown: int, source: int, parents: Any, frame_arrays: Any, pose: Any, out: Any) -> None:
+    """Joints in the world, the frame shown, and the contacts of the frame ``source``."""
+    forward_row(n, parents, pose.positions, pose.rotations, pose.global_positions, pose.global_rotations)
+    out.frames[n] = shown
+    out.contacts[n, 0] = frame_arrays.contacts[source, 0]
+    out.contacts[n, 1] = frame_arrays.contacts[source, 1]
 
 
 @kernel
 def advance(
-    members: Any,
-    playhead: Any,
-    jump: Any,
-    root: Any,
-    simulation: Any,
-    run_stops: Any,
-    frame_positions: Any,
-    frame_rotations: Any,
-    frame_velocities: Any,
-    frame_angular_velocities: Any,
-    frame_contacts: Any,
-    parents: Any,
-    constants: Any,
-    frame_step: float,
-    dt: float,
-    new_playhead: Any,
-    new_root: Any,
-    positions: Any,
-    rotations: Any,
-    velocities: Any,
-    angular_velocities: Any,
-    global_positions: Any,
-    global_rotations: Any,
-    contacts: Any,
-    frames: Any,
-) -> None:
-    """After the search: jump where ``jump[n] >= 0``, play on by ``dt``, move the root, read the pose."""
+    members: Any, playhead: Any, jump: Any, root: Any, simulation: Any, run_stops: Any, frame_arrays: Any, parents: Any,
+    constants: Any, frame_step: float, dt: float, pose: Any, out: Any,
+) -> None:  # fmt: skip
+    """After the search: jump where ``jump[n] >= 0``, play on by ``dt``, move the root, read the pose.
+
+    ``frame_arrays``, ``pose`` and ``out`` are packs of :mod:`ambulo.control.kernel_arrays`; the last two are filled.
+    """
     for m in range(members.shape[0]):
         n = members[m]
         start = playhead[n]
         if jump[n] >= 0:
             start = float(jump[n])
         stop = play_on(start, frame_step, run_stops)
-        new_playhead[n] = stop
-        left, ahead, turn = root_way(frame_positions, frame_rotations, start, stop)
-        move_root(
-            n,
-            left,
-            ahead,
-            turn,
-            root,
-            simulation,
-            constants,
-            dt,
-            new_root,
-            positions,
-            rotations,
-            velocities,
-            angular_velocities,
-        )
-        sample_joints(
-            n,
-            stop,
-            frame_positions,
-            frame_rotations,
-            frame_velocities,
-            frame_angular_velocities,
-            positions,
-            rotations,
-            velocities,
-            angular_velocities,
-        )
-        forward_row(n, parents, positions, rotations, global_positions, global_rotations)
+        out.playhead[n] = stop
+        way = root_way(frame_arrays.positions, frame_arrays.rotations, start, stop)
+        move_root(n, way, root, simulation, constants, dt, out.root, pose)
+        sample_joints(n, stop, frame_arrays, pose)
         shown = int(stop + 0.5)
-        frames[n] = shown
-        contacts[n, 0] = frame_contacts[shown, 0]
-        contacts[n, 1] = frame_contacts[shown, 1]
+        write_pose(n, shown, shown, parents, frame_arrays, pose, out)
 
 
 @kernel
 def advance_blended(
-    members: Any,
-    playhead: Any,
-    fading: Any,
-    faded: Any,
-    jump: Any,
-    root: Any,
-    simulation: Any,
-    run_stops: Any,
-    frame_positions: Any,
-    frame_rotations: Any,
-    frame_velocities: Any,
-    frame_angular_velocities: Any,
-    frame_contacts: Any,
-    parents: Any,
-    constants: Any,
-    frame_step: float,
-    dt: float,
-    fade: float,
-    new_playhead: Any,
-    new_fading: Any,
-    new_faded: Any,
-    new_root: Any,
-    positions: Any,
-    rotations: Any,
-    velocities: Any,
-    angular_velocities: Any,
-    global_positions: Any,
-    global_rotations: Any,
-    contacts: Any,
-    frames: Any,
-) -> None:
+    members: Any, playhead: Any, fading: Any, faded: Any, jump: Any, root: Any, simulation: Any, run_stops: Any,
+    frame_arrays: Any, parents: Any, constants: Any, frame_step: float, dt: float, fade: float, new_fading: Any,
+    new_faded: Any, pose: Any, out: Any,
+) -> None:  # fmt: skip
     """The same with a cross-fade of ``fade`` seconds after each jump (S0.30).
 
     ``fading`` is the playhead that is left behind, -1 where there is none, and ``faded`` the seconds since the jump.
@@ -194,7 +104,7 @@ def advance_blended(
         if since >= fade:
             behind = -1.0
         stop = play_on(start, frame_step, run_stops)
-        left, ahead, turn = root_way(frame_positions, frame_rotations, start, stop)
+        left, ahead, turn = root_way(frame_arrays.positions, frame_arrays.rotations, start, stop)
         weight, rate = 1.0, 0.0
         behind_stop = behind
         if behind >= 0.0:
@@ -202,56 +112,16 @@ def advance_blended(
             weight, rate = u * u * (3.0 - 2.0 * u), 6.0 * u * (1.0 - u) / fade
             if run_stops[int(behind)] > 0:
                 behind_stop = play_on(behind, frame_step, run_stops)
-            old_left, old_ahead, old_turn = root_way(frame_positions, frame_rotations, behind, behind_stop)
+            old_left, old_ahead, old_turn = root_way(
+                frame_arrays.positions, frame_arrays.rotations, behind, behind_stop
+            )
             left = old_left + weight * (left - old_left)
             ahead = old_ahead + weight * (ahead - old_ahead)
             turn = old_turn + weight * (turn - old_turn)
-        new_playhead[n], new_fading[n], new_faded[n] = stop, behind_stop, since
-        move_root(
-            n,
-            left,
-            ahead,
-            turn,
-            root,
-            simulation,
-            constants,
-            dt,
-            new_root,
-            positions,
-            rotations,
-            velocities,
-            angular_velocities,
-        )
-        sample_joints(
-            n,
-            stop,
-            frame_positions,
-            frame_rotations,
-            frame_velocities,
-            frame_angular_velocities,
-            positions,
-            rotations,
-            velocities,
-            angular_velocities,
-        )
+        out.playhead[n], new_fading[n], new_faded[n] = stop, behind_stop, since
+        move_root(n, (left, ahead, turn), root, simulation, constants, dt, out.root, pose)
+        sample_joints(n, stop, frame_arrays, pose)
         if behind >= 0.0:
-            blend_joints(
-                n,
-                behind_stop,
-                weight,
-                rate,
-                frame_positions,
-                frame_rotations,
-                frame_velocities,
-                frame_angular_velocities,
-                positions,
-                rotations,
-                velocities,
-                angular_velocities,
-            )
-        forward_row(n, parents, positions, rotations, global_positions, global_rotations)
+            blend_joints(n, behind_stop, weight, rate, frame_arrays, pose)
         shown = int(stop + 0.5)
-        frames[n] = shown
-        source = shown if weight >= 0.5 else int(behind_stop + 0.5)
-        contacts[n, 0] = frame_contacts[source, 0]
-        contacts[n, 1] = frame_contacts[source, 1]
+        write_pose(n, shown, shown if weight >= 0.5 else int(behind_stop + 0.5), parents, frame_arrays, pose, out)

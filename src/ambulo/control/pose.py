@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ambulo.control.kernel_arrays import PoseArrays
 
 Float = NDArray[np.float32]
 
@@ -54,3 +57,22 @@ class Pose:
     def count(self) -> int:
         """Number of characters N."""
         return len(self.positions)
+
+    @classmethod
+    def of_arrays(cls, arrays: PoseArrays, **rest: NDArray[Any]) -> Pose:
+        """A pose from the arrays that kernels filled, and all other fields by name."""
+        return cls(
+            root_position=arrays.positions[:, 0], root_rotation=arrays.rotations[:, 0], **arrays._asdict(), **rest
+        )
+
+    def with_joints(self, arrays: PoseArrays, contacts: NDArray[np.uint8] | None = None) -> Pose:
+        """The same pose with other joints, and other contacts where they are given."""
+        rest = {name: getattr(self, name) for name in _REST}
+        if contacts is not None:
+            rest["contacts"] = contacts
+        return Pose.of_arrays(arrays, **rest)
+
+
+_REST = tuple(
+    entry.name for entry in fields(Pose) if entry.name not in ("root_position", "root_rotation", *PoseArrays._fields)
+)

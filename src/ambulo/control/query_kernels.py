@@ -29,6 +29,9 @@ _STAND, _GOES = 0.1, 0.25
 # Metres a second beyond which a wish is no speed: squares of its features would leave the range of float32.
 _FASTEST = 1e6
 
+# Places in the limits of a plan: m/s, radians, seconds, seconds.
+VELOCITY_CHANGE, FACING_CHANGE, INTERVAL, PATIENCE = range(4)
+
 # Components that a trajectory dimension can hold.
 POSITION_X, POSITION_Z, DIRECTION_X, DIRECTION_Z, HEIGHT, VELOCITY_X, VELOCITY_Z = range(7)
 
@@ -74,21 +77,17 @@ def fill_query(
     moment: float,
     last: int,
     features: Any,
-    slots: Any,
-    times: Any,
+    layout: Any,
     root: Any,
     simulation: Any,
     goal_x: float,
     goal_z: float,
     constants: Any,
-    positions: Any,
-    directions: Any,
-    query: Any,
+    planned: Any,
 ) -> None:
-    """Fill row ``n`` of the raw queries: the pose's features at a moment, the trajectory's from the prediction.
-
-    ``slots`` is int32 ``[M, 3]``: dimension, index of the time, component.
-    """
+    """Fill row ``n`` of the raw queries: the pose's features at a moment, the trajectory's from the prediction."""
+    query, positions, directions = planned.query, planned.trajectory_positions, planned.trajectory_directions
+    slots, times = layout.slots, layout.times
     i = int(moment)
     a = moment - i
     if a > 0.0 and i < last:
@@ -122,43 +121,38 @@ def fill_query(
 @kernel
 def plan(
     members: Any,
-    velocity: Any,
-    facing: Any,
-    playhead: Any,
-    timer: Any,
-    wish: Any,
-    root: Any,
-    simulation: Any,
+    wishes: Any,
+    playing: Any,
     run_stops: Any,
     features: Any,
-    slots: Any,
-    times: Any,
+    layout: Any,
     constants: Any,
-    velocity_change: float,
-    facing_change: float,
+    limits: Any,
     frame_step: float,
     dt: float,
-    interval: float,
-    impatience: Any,
-    patience: float,
-    new_timer: Any,
-    new_impatience: Any,
-    new_wish: Any,
-    new_simulation: Any,
-    trajectory_positions: Any,
-    trajectory_directions: Any,
-    query: Any,
-    current: Any,
-    due: Any,
-    eager: Any,
+    planned: Any,
 ) -> int:
     """Before the search: predict, decide who searches, and write their queries.
 
-    ``current`` becomes the continuing frame, or -1 where the playhead must leave (its clip or its tags end).
-    A character that has not obeyed for longer than ``patience`` seconds searches at once, and is ``eager``.
-    Returns how many characters search, ``-1 - n`` where the wish of character ``n`` is not finite, or
-    ``-1 - N - n`` where its playhead is in no frame of this database.
+    ``planned.current`` becomes the continuing frame, or -1 where the playhead must leave (its clip or its tags end).
+    A character that has not obeyed for longer than its patience searches at once, and is ``eager``.
+
+    Args:
+        members: int64, who these frames are for.
+        wishes, playing, layout, planned: packs of :mod:`ambulo.control.kernel_arrays`; ``planned`` is filled.
+        run_stops: int64 ``[F]``, see :class:`ambulo.control.frame_sets.FrameSet`.
+        features: float32 ``[F, D]``, raw.
+        constants: of :class:`ambulo.control.settings.SimulationSettings`.
+        limits: float64, at the places ``VELOCITY_CHANGE`` to ``PATIENCE``.
+        frame_step: database frames a step.
+        dt: seconds.
+
+    Returns:
+        How many characters search, ``-1 - n`` where the wish of character ``n`` is not finite, or ``-1 - N - n`` where
+        its playhead is in no frame of this database.
     """
+    velocity, facing = wishes.velocity, wishes.facing
+    playhead, wish, root, simulation = playing.playhead, playing.wish, playing.root, playing.simulation
     searching = 0
     count = playhead.shape[0]
     for m in range(members.shape[0]):
@@ -168,41 +162,30 @@ def plan(
         if not (0.0 <= playhead[n] <= features.shape[0] - 1):
             return -1 - int(count) - int(n)
         vx, vz, heading = wish_of(n, velocity, facing, simulation)
-        predict(n, simulation, vx, vz, heading, constants, times, trajectory_positions, trajectory_directions)
-        move(n, simulation, vx, vz, heading, constants, dt, new_simulation)
+        predict(
+            n, simulation, vx, vz, heading, constants, layout.times, planned.trajectory_positions,
+            planned.trajectory_directions,
+        )  # fmt: skip
+        move(n, simulation, vx, vz, heading, constants, dt, planned.simulation)
         frame = int(playhead[n])
         last = run_stops[frame] - 1
         leave = playhead[n] + frame_step > last
-        new_timer[n] = timer[n] - dt
-        changed = wish_changed(vx, vz, heading, wish[n], velocity_change, facing_change)
-        new_impatience[n] = impatience[n] + dt if is_disobeyed(vx, vz, root[n]) and not changed else 0.0
-        eager[n] = new_impatience[n] > patience
-        if leave or changed or eager[n] or new_timer[n] <= 1e-6:
+        planned.timer[n] = playing.timer[n] - dt
+        changed = wish_changed(vx, vz, heading, wish[n], limits[VELOCITY_CHANGE], limits[FACING_CHANGE])
+        idle = is_disobeyed(vx, vz, root[n]) and not changed
+        planned.impatience[n] = playing.impatience[n] + dt if idle else 0.0
+        planned.eager[n] = planned.impatience[n] > limits[PATIENCE]
+        if leave or changed or planned.eager[n] or planned.timer[n] <= 1e-6:
             searching += 1
-            due[n] = True
-            new_timer[n] = interval
-            if eager[n]:
-                new_impatience[n] = 0.0
-            new_wish[n, WISH_X], new_wish[n, WISH_Z], new_wish[n, WISH_HEADING] = vx, vz, heading
-            current[n] = -1 if leave else int(playhead[n] + 0.5)
-            fill_query(
-                n,
-                playhead[n],
-                last,
-                features,
-                slots,
-                times,
-                root,
-                simulation,
-                vx,
-                vz,
-                constants,
-                trajectory_positions,
-                trajectory_directions,
-                query,
-            )
+            planned.due[n] = True
+            planned.timer[n] = limits[INTERVAL]
+            if planned.eager[n]:
+                planned.impatience[n] = 0.0
+            planned.wish[n, WISH_X], planned.wish[n, WISH_Z], planned.wish[n, WISH_HEADING] = vx, vz, heading
+            planned.current[n] = -1 if leave else int(playhead[n] + 0.5)
+            fill_query(n, playhead[n], last, features, layout, root, simulation, vx, vz, constants, planned)
         else:
-            due[n] = False
-            new_wish[n, WISH_X], new_wish[n, WISH_Z] = wish[n, WISH_X], wish[n, WISH_Z]
-            new_wish[n, WISH_HEADING] = wish[n, WISH_HEADING]
+            planned.due[n] = False
+            for c in range(3):
+                planned.wish[n, c] = wish[n, c]
     return searching

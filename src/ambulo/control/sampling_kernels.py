@@ -54,19 +54,12 @@ def root_way(positions: Any, rotations: Any, start: float, stop: float) -> tuple
 
 
 @kernel
-def sample_joints(
-    n: int,
-    moment: float,
-    frames: Any,
-    frame_rotations: Any,
-    frame_velocities: Any,
-    frame_angular_velocities: Any,
-    positions: Any,
-    rotations: Any,
-    velocities: Any,
-    angular_velocities: Any,
-) -> None:
+def sample_joints(n: int, moment: float, frame_arrays: Any, pose: Any) -> None:
     """Fill row ``n`` of a pose with joints 1 to J-1 at a moment; rotations are blended and normalised."""
+    frames, frame_rotations = frame_arrays.positions, frame_arrays.rotations
+    frame_velocities, frame_angular_velocities = frame_arrays.velocities, frame_arrays.angular_velocities
+    positions, rotations = pose.positions, pose.rotations
+    velocities, angular_velocities = pose.velocities, pose.angular_velocities
     i = int(moment)
     a = moment - i
     joint_count = frames.shape[1]
@@ -102,24 +95,15 @@ def sample_joints(
 
 
 @kernel
-def blend_joints(
-    n: int,
-    moment: float,
-    weight: float,
-    weight_rate: float,
-    frames: Any,
-    frame_rotations: Any,
-    frame_velocities: Any,
-    frame_angular_velocities: Any,
-    positions: Any,
-    rotations: Any,
-    velocities: Any,
-    angular_velocities: Any,
-) -> None:
+def blend_joints(n: int, moment: float, weight: float, weight_rate: float, frame_arrays: Any, pose: Any) -> None:
     """Blend row ``n`` (which counts ``weight``) with the frames at a moment (which count the rest), joints 1 to J-1.
 
     ``weight_rate`` is the weight's time derivative: what the blend itself adds to the velocities.
     """
+    frames, frame_rotations = frame_arrays.positions, frame_arrays.rotations
+    frame_velocities, frame_angular_velocities = frame_arrays.velocities, frame_arrays.angular_velocities
+    positions, rotations = pose.positions, pose.rotations
+    velocities, angular_velocities = pose.velocities, pose.angular_velocities
     i = int(moment + 0.5)
     rest = 1.0 - weight
     for j in range(1, frames.shape[1]):
@@ -143,21 +127,12 @@ def blend_joints(
 
 @kernel
 def place_root(
-    n: int,
-    x: float,
-    y: float,
-    z: float,
-    heading: float,
-    last_x: float,
-    last_z: float,
-    last_heading: float,
-    dt: float,
-    positions: Any,
-    rotations: Any,
-    velocities: Any,
-    angular_velocities: Any,
-) -> None:
+    n: int, x: float, y: float, z: float, heading: float, last_x: float, last_z: float, last_heading: float, dt: float,
+    pose: Any,
+) -> None:  # fmt: skip
     """Fill joint 0 of row ``n``: the root in the world and its velocities since the last step."""
+    positions, rotations = pose.positions, pose.rotations
+    velocities, angular_velocities = pose.velocities, pose.angular_velocities
     turn = heading - last_heading
     turn -= 2.0 * math.pi * math.ceil((turn - math.pi) / (2.0 * math.pi))
     positions[n, 0, 0] = x

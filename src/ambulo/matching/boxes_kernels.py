@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ambulo.matching.cost_kernels import begin, exact_cost, first_wrong
+from ambulo.matching.cost_kernels import ROUND, begin, exact_cost, first_wrong, limit_of
 from ambulo.maths.kernels import kernel
 
 SMALL = 16
 LARGE = 64
 # Rows are padded with zeros to a multiple of so many dimensions: a vector register.
 CHUNK = 8
-_ROUND = 2.0**-24
-_SUM_ERROR = 1.0 + 1024.0 * _ROUND
 
 
 @kernel
@@ -106,11 +104,9 @@ def search_boxes(
             query[d] = value
             square += value * value
         # Normalised values are rounded once more than the tree's coordinates: twice its margin.
-        margin = 2.0 * _ROUND * (reach + math.sqrt(square))
-        root = math.sqrt(max(best, 0.0)) + margin
-        limit = np.float32(root * root * _SUM_ERROR + 1e-37)
-        large_count = large_low.shape[0] if best >= 0.0 else 0
-        for large in range(large_count):
+        margin = 2.0 * ROUND * (reach + math.sqrt(square))
+        limit = limit_of(best, margin)
+        for large in range(large_low.shape[0]):
             box_tests += 1
             if _box_distance(query, ratios, large_low, large_high, large) > limit:
                 continue
@@ -129,8 +125,7 @@ def search_boxes(
                     value = exact_cost(raw, frame, queries[n], coefficients)
                     if value < best or (value == best and challenged and frame < best_frame):
                         best, best_cost, best_frame, challenged = value, value, frame, True
-                        root = math.sqrt(best) + margin
-                        limit = np.float32(root * root * _SUM_ERROR + 1e-37)
+                        limit = limit_of(best, margin)
         frames[n] = best_frame
         costs[0, n] = best_cost
     tests[0] += box_tests

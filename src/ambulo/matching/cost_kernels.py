@@ -7,11 +7,16 @@ last bit.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ambulo.maths.kernels import kernel, strict_kernel
+
+# Unit roundoff of float32, and what a sum of squares over up to a thousand dimensions can lose in it.
+ROUND = 2.0**-24
+_SUM_ERROR = 1.0 + 1024.0 * ROUND
 
 
 @strict_kernel
@@ -42,6 +47,20 @@ def exact_cost(raw: Any, frame: Any, query: Any, coefficients: Any) -> float:
     if whole + 2 < count:
         c += _square(raw[frame, whole + 2], query[whole + 2], coefficients[whole + 2])
     return (a + b) + (c + d)
+
+
+@kernel
+def limit_of(best: float, margin: float) -> Any:
+    """The float32 squared distance beyond which a frame cannot cost ``best`` or less.
+
+    Args:
+        best: a cost; negative where nothing can be better.
+        margin: what a distance in float32 can be wrong by.
+    """
+    if best < 0.0:
+        return np.float32(-1.0)
+    root = math.sqrt(best) + margin
+    return np.float32(root * root * _SUM_ERROR + 1e-37)
 
 
 @kernel

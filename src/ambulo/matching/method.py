@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -17,13 +17,6 @@ from ambulo.matching.search_tree import SearchTree
 
 Array = NDArray[Any]
 
-# name -> what it is, for messages and documentation.
-KINDS: Mapping[str, str] = {
-    "tree": "8-wide box tree, leaves of frames near in feature space",
-    "tree_temporal": "8-wide box tree, leaves of consecutive frames",
-    "boxes": "two levels of boxes over 16 and 64 consecutive frames",
-    "scan": "every frame, one after the other",
-}
 # Up to here a scan is as fast as anything, and needs nothing built.
 _SCAN_FRAMES = 64
 # Methods are compared on whole clips of about so many frames, with so many queries.
@@ -60,6 +53,48 @@ class SearchScan:
         return {}, {}
 
 
+@dataclass(frozen=True)
+class Kind:
+    """A kind of method.
+
+    Attributes:
+        meaning: for messages and documentation.
+        build: from features, frames and clip starts.
+        load: from features, frames, stored arrays and the stored rest.
+    """
+
+    meaning: str
+    build: Callable[[FeatureSet, NDArray[np.int32], NDArray[np.int64]], Method]
+    load: Callable[[FeatureSet, NDArray[np.int32], Mapping[str, Array], Mapping[str, Any]], Method]
+
+
+def _tree_of(leaves: str) -> Callable[[FeatureSet, NDArray[np.int32], NDArray[np.int64]], Method]:
+    return lambda features, frames, starts: SearchTree.build(features, frames, starts, leaves=leaves)
+
+
+def _load_tree(
+    features: FeatureSet, _: NDArray[np.int32], arrays: Mapping[str, Array], rest: Mapping[str, Any]
+) -> Method:
+    return SearchTree.from_arrays(features, arrays, rest)
+
+
+KINDS: Mapping[str, Kind] = {
+    "tree": Kind("8-wide box tree, leaves of frames near in feature space", _tree_of("spatial"), _load_tree),
+    "tree_temporal": Kind("8-wide box tree, leaves of consecutive frames", _tree_of("temporal"), _load_tree),
+    "boxes": Kind(
+        "two levels of boxes over 16 and 64 consecutive frames",
+        lambda features, frames, _: SearchBoxes.build(features, frames),
+        lambda features, _, arrays, rest: SearchBoxes.from_arrays(features, arrays, rest),
+    ),
+    "scan": Kind(
+        "every frame, one after the other",
+        lambda _, frames, __: SearchScan(frames),
+        lambda _, frames, __, ___: SearchScan(frames),
+    ),
+}
+"""The methods by name."""
+
+
 def build_method(
     kind: str, feature_set: FeatureSet, frames: NDArray[np.int32], clip_starts: NDArray[np.int64]
 ) -> Method:
@@ -68,15 +103,9 @@ def build_method(
     Raises:
         QueryError: an unknown kind.
     """
-    if kind == "tree":
-        return SearchTree.build(feature_set, frames, clip_starts)
-    if kind == "tree_temporal":
-        return SearchTree.build(feature_set, frames, clip_starts, leaves="temporal")
-    if kind == "boxes":
-        return SearchBoxes.build(feature_set, frames)
-    if kind == "scan":
-        return SearchScan(frames)
-    raise QueryError(f"no search method {kind!r}; {nearest_names(kind, KINDS)}", key="kind")
+    if kind not in KINDS:
+        raise QueryError(f"no search method {kind!r}; {nearest_names(kind, KINDS)}", key="kind")
+    return KINDS[kind].build(feature_set, frames, clip_starts)
 
 
 def method_from_arrays(
@@ -86,14 +115,16 @@ def method_from_arrays(
     arrays: Mapping[str, Array],
     rest: Mapping[str, Any],
 ) -> Method:
-    """Inverse of a method's ``to_arrays``."""
-    if kind in ("tree", "tree_temporal"):
-        return SearchTree.from_arrays(feature_set, arrays, rest)
-    if kind == "boxes":
-        return SearchBoxes.from_arrays(feature_set, arrays, rest)
-    if kind == "scan":
-        return SearchScan(frames)
-    raise DatabaseError(f"the index was made by an unknown search method {kind!r}", remedy="build the database again")
+    """Inverse of a method's ``to_arrays``.
+
+    Raises:
+        DatabaseError: an unknown kind.
+    """
+    if kind not in KINDS:
+        raise DatabaseError(
+            f"the index was made by an unknown search method {kind!r}", remedy="build the database again"
+        )
+    return KINDS[kind].load(feature_set, frames, arrays, rest)
 
 
 def choose_method(

@@ -9,27 +9,15 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from ambulo.matching.address_kernels import float32_at, float64_at, int32_at, int64_at, uint8_at
-from ambulo.matching.cost_kernels import begin, exact_cost, first_wrong
+from ambulo.matching.cost_kernels import ROUND, begin, exact_cost, first_wrong, limit_of
 from ambulo.matching.lanes_kernels import CHUNK, LANES, LEAF, box_bounds, leaf_costs, lowest_lane, prefetch
 from ambulo.maths.kernels import kernel
 
 # No child hangs in this place of a node.
 NO_CHILD = -(2**31)
-# Unit roundoff of float32, and what a sum of squares over up to a thousand dimensions can lose in it.
-_ROUND = 2.0**-24
-_SUM_ERROR = 1.0 + 1024.0 * _ROUND
 _STACK = 512
 # Beyond this length of coordinates float32 squares come near overflow.
 LONGEST = 1e15
-
-
-@kernel
-def _limit(best: float, margin: float) -> Any:
-    """The float32 squared distance beyond which a frame cannot cost ``best`` or less."""
-    if best < 0.0:
-        return np.float32(-1.0)
-    root = math.sqrt(best) + margin
-    return np.float32(root * root * _SUM_ERROR + 1e-37)
 
 
 @kernel
@@ -156,8 +144,8 @@ def search_arrays(
         best_cost = cost if best < np.inf else np.inf
         challenged = False
         length = rotate_query(queries[n], mean, axes, ratios, query, work)
-        margin = _ROUND * (reach + length)
-        limit = _limit(best, margin)
+        margin = ROUND * (reach + length)
+        limit = limit_of(best, margin)
         depth = 0
         if limit >= 0.0 and length < LONGEST and children.shape[0] > 0:
             stack[0], stack_bounds[0] = 0, 0.0
@@ -219,7 +207,7 @@ def search_arrays(
                     value = exact_cost(raw, frame, queries[n], coefficients)
                     if value < best or (value == best and challenged and frame < best_frame):
                         best, best_cost, best_frame, challenged = value, value, frame, True
-                        limit = _limit(best, margin)
+                        limit = limit_of(best, margin)
         frames[n] = best_frame
         costs[0, n] = best_cost
     tests[0] += node_tests

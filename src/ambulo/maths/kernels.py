@@ -17,6 +17,31 @@ Quaternion = tuple[float, float, float, float]
 
 
 @kernel
+def vec_subtract(a: Vector, b: Vector) -> Vector:
+    """``a - b``."""
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+@kernel
+def vec_dot(a: Vector, b: Vector) -> float:
+    """Scalar product."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def vec_length(a: Vector) -> float:
+    """Euclidean length."""
+    return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
+
+
+@kernel
+def vec_square_to(v: Vector, axis: Vector) -> Vector:
+    """The part of ``v`` square to the unit vector ``axis``."""
+    d = vec_dot(v, axis)
+    return (v[0] - d * axis[0], v[1] - d * axis[1], v[2] - d * axis[2])
+
+
+@kernel
 def quat_multiply(a: Quaternion, b: Quaternion) -> Quaternion:
     """Hamilton product ``a b``."""
     ax, ay, az, aw = a

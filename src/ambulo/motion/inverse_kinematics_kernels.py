@@ -14,32 +14,11 @@ from ambulo.maths.kernels import (
     quat_multiply,
     quat_normalize,
     quat_rotate,
+    vec_dot,
+    vec_length,
+    vec_square_to,
+    vec_subtract,
 )
-
-
-@kernel
-def subtract(a: Vector, b: Vector) -> Vector:
-    """``a - b``."""
-    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
-
-
-@kernel
-def dot(a: Vector, b: Vector) -> float:
-    """Scalar product."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@kernel
-def length(a: Vector) -> float:
-    """Euclidean length."""
-    return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
-
-
-@kernel
-def square_to(v: Vector, axis: Vector) -> Vector:
-    """The part of ``v`` square to the unit vector ``axis``."""
-    d = dot(v, axis)
-    return (v[0] - d * axis[0], v[1] - d * axis[1], v[2] - d * axis[2])
 
 
 @kernel
@@ -74,12 +53,12 @@ def two_bone(
     The middle joint stays in the plane in which it already bends; where the limb is nearly straight, or bends against
     the hint, the hint (a direction such as the body's forward for a knee) says where the bend goes.
     """
-    upper = length(subtract(mid_pos, root_pos))
-    lower = length(subtract(end_pos, mid_pos))
+    upper = vec_length(vec_subtract(mid_pos, root_pos))
+    lower = vec_length(vec_subtract(end_pos, mid_pos))
     longest, shortest = upper + lower, abs(upper - lower)
-    reach_now = subtract(end_pos, root_pos)
-    reach = subtract(target, root_pos)
-    distance_now, distance = length(reach_now), length(reach)
+    reach_now = vec_subtract(end_pos, root_pos)
+    reach = vec_subtract(target, root_pos)
+    distance_now, distance = vec_length(reach_now), vec_length(reach)
     if upper < 1e-6 or lower < 1e-6 or distance < 1e-6 or distance_now < 1e-6:
         parent_inverse = quat_inverse(root_parent_q)
         return (
@@ -91,23 +70,23 @@ def two_bone(
 
     # Where the bend points once the limb as a whole is swung towards the target.
     swing = quat_between(reach_now, reach)
-    bend = square_to(quat_rotate(swing, subtract(mid_pos, root_pos)), aim)
-    hint = square_to(quat_rotate(swing, forward_axis_hint), aim)
-    hint_length = length(hint)
+    bend = vec_square_to(quat_rotate(swing, vec_subtract(mid_pos, root_pos)), aim)
+    hint = vec_square_to(quat_rotate(swing, forward_axis_hint), aim)
+    hint_length = vec_length(hint)
     if hint_length > 1e-6:
         hint = (hint[0] / hint_length, hint[1] / hint_length, hint[2] / hint_length)
         # A limb that bends clearly keeps its plane; the hint takes over where it is straight, and wholly where it bends
         # backwards: there its own plane is noise, and a limb that followed it would snap sideways.
-        toward = dot(bend, hint) + 0.25 * length(bend)
+        toward = vec_dot(bend, hint) + 0.25 * vec_length(bend)
         sure = min(max(toward / (0.04 * longest), 0.0), 1.0)
         sure = sure * sure * (3.0 - 2.0 * sure)
         add = (1.0 - sure) * 0.04 * longest
         bend = (sure * bend[0] + add * hint[0], sure * bend[1] + add * hint[1], sure * bend[2] + add * hint[2])
-    size = length(bend)
+    size = vec_length(bend)
     if size < 1e-9:
         side = (0.0, 0.0, 1.0) if abs(aim[2]) < 0.9 else (1.0, 0.0, 0.0)
-        bend = square_to(side, aim)
-        size = length(bend)
+        bend = vec_square_to(side, aim)
+        size = vec_length(bend)
     bend = (bend[0] / size, bend[1] / size, bend[2] / size)
 
     # Law of cosines: the middle joint's place along and off the line from root to target.
@@ -120,9 +99,9 @@ def two_bone(
     )
     end_new = (wanted * aim[0], wanted * aim[1], wanted * aim[2])
 
-    turn_upper = quat_between(subtract(mid_pos, root_pos), mid_new)
-    lower_turned = quat_rotate(turn_upper, subtract(end_pos, mid_pos))
-    turn_lower = quat_between(lower_turned, subtract(end_new, mid_new))
+    turn_upper = quat_between(vec_subtract(mid_pos, root_pos), mid_new)
+    lower_turned = quat_rotate(turn_upper, vec_subtract(end_pos, mid_pos))
+    turn_lower = quat_between(lower_turned, vec_subtract(end_new, mid_new))
     root_new = quat_normalize(quat_multiply(turn_upper, root_global_q))
     mid_new_q = quat_normalize(quat_multiply(turn_lower, quat_multiply(turn_upper, mid_global_q)))
     return (
