@@ -44,12 +44,15 @@ class FloorReport:
     contact_frames: int
 
 
-def floor_height(motion: Motion, *, pose: GlobalPose | None = None) -> FloorReport:
+def floor_height(
+    motion: Motion, *, pose: GlobalPose | None = None, down: NDArray[np.bool_] | None = None
+) -> FloorReport:
     """Estimate the floor of a take.
 
     Args:
         motion: with roles.
         pose: the motion's global pose where the caller has it already.
+        down: its contacts ``[T, 2]`` where the caller has them already.
 
     Raises:
         SkeletonError: no feet among the roles.
@@ -67,7 +70,7 @@ def floor_height(motion: Motion, *, pose: GlobalPose | None = None) -> FloorRepo
             tips = pose.positions[:, joint] + quaternions.rotate(pose.rotations[:, joint], tip)
             heights[:, side] = np.minimum(heights[:, side], tips[:, 1])
             expected = TIP_HEIGHT
-    down = contacts(motion, pose=pose)
+    down = contacts(motion, pose=pose) if down is None else down
     standing = heights[down]
     enough = standing.size >= max(5, 0.01 * motion.frame_count)
     if not enough:

@@ -24,6 +24,10 @@ FLIP_SPEED = np.radians(5000.0)
 second about its long axis; in locomotion nothing comes near.)"""
 
 
+SERIOUS = 0.1
+"""Metres: a pop or flip that throws no part of the body this far (a thumb, a toe tip) is reported but stays usable."""
+
+
 @dataclass(frozen=True)
 class Glitch:
     """A stretch of frames that the body cannot have moved through.

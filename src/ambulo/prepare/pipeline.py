@@ -16,7 +16,7 @@ from ambulo.motion.resampling import resample
 from ambulo.prepare.clip import PreparedClip
 from ambulo.prepare.contacts import contacts
 from ambulo.prepare.floor import floor_height
-from ambulo.prepare.glitches import Glitch, find_glitches
+from ambulo.prepare.glitches import SERIOUS, Glitch, find_glitches
 from ambulo.prepare.root import attach_root, root_motion
 from ambulo.prepare.settings import PrepareSettings
 from ambulo.prepare.trim import TrimReport, usable_range
@@ -27,9 +27,6 @@ SHORTEST = 0.2
 
 SLOWEST_RATE = 1.0
 """Frames a second. Slower takes have a wrong frame time; to believe it is to make hours of motion of a few frames."""
-
-SERIOUS = 0.1
-"""Metres: a pop or flip that throws no part of the body this far (a thumb, a toe tip) is reported but stays usable."""
 
 
 def prepare_take(

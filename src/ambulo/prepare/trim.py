@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,27 @@ HELD_TIME = 0.1
 
 
 @dataclass(frozen=True)
+class Cut:
+    """One reason to cut frames off an end.
+
+    Attributes:
+        kind: ``"t_pose"``, ``"jump"`` or ``"ringing"``.
+        start_frame: first frame concerned.
+        stop_frame: one past the last.
+        value: seconds that a T-pose is held, m/s of a jump, frames of ringing.
+        joint: the joint that jumps farthest.
+        reason: one sentence.
+    """
+
+    kind: str
+    start_frame: int
+    stop_frame: int
+    value: float
+    reason: str
+    joint: str | None = None
+
+
+@dataclass(frozen=True)
 class TrimReport:
     """The usable part of a take.
 
@@ -34,11 +55,13 @@ class TrimReport:
         start_frame: first usable frame.
         stop_frame: one past the last.
         reasons: one sentence for each cut; empty where the whole take is usable.
+        cuts: the same with frames and numbers.
     """
 
     start_frame: int
     stop_frame: int
     reasons: tuple[str, ...] = ()
+    cuts: tuple[Cut, ...] = ()
 
 
 def usable_range(motion: Motion, *, pose: GlobalPose | None = None) -> TrimReport:
@@ -58,16 +81,16 @@ def usable_range(motion: Motion, *, pose: GlobalPose | None = None) -> TrimRepor
     positions = (pose or forward_motion(motion)).positions
     moved = np.diff(positions, axis=0)
     speeds = np.sqrt(np.einsum("tjk,tjk->tj", moved, moved)).max(axis=1) * motion.rate
-    reasons: list[str] = []
-
-    start = _cut(motion, positions, moved, speeds, "first", reasons)
-    tail: list[str] = []
+    cuts: list[Cut] = []
+    start = _cut(motion, positions, moved, speeds, "first", cuts)
+    tail: list[Cut] = []
     back = _cut(motion, positions[::-1], -moved[::-1], speeds[::-1], "last", tail)
     stop = count - back
     if stop - start < 3:
         # Nothing but calibration: leave the take whole and say so.
         return TrimReport(0, count, ("the whole take looks like a calibration pose; nothing was cut",))
-    return TrimReport(start, stop, tuple(reasons + tail))
+    cuts += [replace(cut, start_frame=count - cut.stop_frame, stop_frame=count - cut.start_frame) for cut in tail]
+    return TrimReport(start, stop, tuple(cut.reason for cut in cuts), tuple(cuts))
 
 
 def _cut(
@@ -76,24 +99,27 @@ def _cut(
     moved: NDArray[np.float32],
     speeds: NDArray[np.floating],
     end: str,
-    reasons: list[str],
+    cuts: list[Cut],
 ) -> int:
     """Frames to cut at the start of (possibly reversed) arrays."""
     rate = motion.rate
     cut = _t_pose_frames(motion, positions, speeds)
     if cut:
-        reasons.append(f"the {end} {_frames(cut)} a held T-pose")
+        cuts.append(Cut("t_pose", 0, cut, cut / rate, f"the {end} {_frames(cut)} a held T-pose"))
     # A jump that the head (or the T-pose) ends with.
     within = min(len(speeds) // 2, max(1, cut + int(HEAD_TIME * rate)))
     jumps = np.flatnonzero(speeds[:within] > JUMP_SPEED)
     if jumps.size:
         after = int(jumps[-1]) + 1
-        distance = float(np.linalg.norm(moved[jumps[-1]], axis=-1).max())
-        reasons.append(f"a jump of {distance:.2f} m in one frame cuts off the {end} {_frames(after, verb=False)}")
+        distances = np.linalg.norm(moved[jumps[-1]], axis=-1)
+        distance, joint = float(distances.max()), motion.skeleton.names[int(distances.argmax())]
+        reason = f"a jump of {distance:.2f} m in one frame cuts off the {end} {_frames(after, verb=False)}"
+        cuts.append(Cut("jump", 0, after, distance * rate, reason, joint))
         # A converter's filter runs forward in time, so it rings after a jump and never before one.
         ringing = _ringing_frames(moved[after:], rate) if end == "first" else 0
         if ringing:
-            reasons.append(f"the data rings for {_frames(ringing, verb=False)} after that jump")
+            reason = f"the data rings for {_frames(ringing, verb=False)} after that jump"
+            cuts.append(Cut("ringing", after, after + ringing, float(ringing), reason))
         cut = max(cut, after + ringing)
     return cut
 

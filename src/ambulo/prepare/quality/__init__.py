@@ -1,0 +1,1 @@
+"""What is wrong with a take, as spans of frames: one module a kind of finding."""
