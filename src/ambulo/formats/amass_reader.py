@@ -19,6 +19,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ambulo.errors import FormatError, NoMotionError
 from ambulo.formats import axes, units
@@ -95,7 +96,7 @@ def read(path: Path, options: ReadOptions | None = None) -> list[Motion]:
     rate = _rate(archive, options, notes)
     count = vectors.shape[1]
     joints, ends = _rest_joints(archive, path, options, count, notes)
-    rotations = quaternions.from_scaled_angle_axis(vectors)
+    rotations: Double = quaternions.from_scaled_angle_axis(vectors).astype(np.float64)
     up = axes.parse_up(options.up) if options.up is not None else _guess_up(rotations[:, 0], notes)
     unit, metres = units.parse_unit(options.unit if options.unit is not None else "metre")
     # The rows of the converted unit vectors are the columns of the turn from the file's world to ours.
@@ -191,9 +192,9 @@ def _checked(
     vectors: Double, trans: Double, path: Path, options: ReadOptions, notes: list[Note]
 ) -> tuple[Double, Double]:
     """Refuse what is no usable number; or, if lenient, repeat the frame before."""
-    usable = (np.abs(vectors) < _LARGEST).all(axis=2)
-    placed = (np.abs(trans) < _LARGEST).all(axis=1)
-    good = usable.all(axis=1) & placed
+    usable: NDArray[np.bool_] = np.all(np.abs(vectors) < _LARGEST, axis=2)
+    placed: NDArray[np.bool_] = np.all(np.abs(trans) < _LARGEST, axis=1)
+    good = np.logical_and(usable.all(axis=1), placed)
     if good.all():
         return vectors, trans
     frame = int(np.argmin(good))

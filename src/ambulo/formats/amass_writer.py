@@ -52,9 +52,8 @@ def write(motions: Sequence[Motion], options: Mapping[str, Any] | None = None) -
     rotations[:, 0] = quaternions.multiply(world, rotations[:, 0])
     trans = quaternions.rotate(world, motion.positions[:, 0].astype(np.float64)) - rest[0]
     vectors = quaternions.to_scaled_angle_axis(rotations).reshape(motion.frame_count, -1)
-    body, hands = vectors[:, : 3 * BODY_COUNT], np.zeros((motion.frame_count, 90))
-    if count == HANDS_COUNT:
-        hands = vectors[:, 3 * BODY_COUNT :]
+    body = vectors[:, : 3 * BODY_COUNT]
+    hands = vectors[:, 3 * BODY_COUNT :] if count == HANDS_COUNT else np.zeros((motion.frame_count, 90))
     face = np.zeros((motion.frame_count, 9 if model == "smplx" else 0))
     file = io.BytesIO()
     rate_key = "mocap_frame_rate" if model == "smplx" else "mocap_framerate"

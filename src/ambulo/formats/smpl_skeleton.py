@@ -129,7 +129,7 @@ def family_skeleton(joints: Double, ends: Double | None = None) -> Skeleton:
     return Skeleton(
         joint_names(len(joints)),
         parents,
-        offsets,
+        offsets.astype(np.float32),
         np.zeros((0, 3), np.float32) if ends is None else np.asarray(ends, np.float32),
     )
 
