@@ -50,7 +50,7 @@ def misplace_parent(folder: Path) -> None:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "newer version": (lambda folder: edit_manifest(folder, version=99), "layout version 99, this ambulo reads 1"),
+    "newer version": (lambda folder: edit_manifest(folder, version=99), "layout version 99, this ambulo reads 2"),
     "no version": (lambda folder: edit_manifest(folder, version="one"), "layout version one"),
     "another format": (lambda folder: edit_manifest(folder, format="zip"), "not the manifest of an ambulo database"),
     "a field of another type": (lambda folder: edit_manifest(folder, rate="fast"), "damaged"),

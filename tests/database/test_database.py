@@ -67,7 +67,6 @@ def test_tags_as_frame_ranges() -> None:
     assert np.flatnonzero(database.mask(["walk", "turn"])).tolist() == [12, 13]
     assert database.mask("turn").sum() == 18
     assert database.mask([]).all()
-    assert database.tags_of_frame(12) == ("turn", "walk")
 
 
 def test_tags_in_seconds_of_each_take() -> None:

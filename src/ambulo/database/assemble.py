@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import ambulo
-from ambulo.database.catalog import CATALOG, CatalogRows, Clip, FrameRange, write_catalog
+from ambulo.database.annotate import TakeAnnotations, number_frames, outside_notes, tag_frames
+from ambulo.database.catalog import CATALOG, CatalogRows, Clip, FrameNumber, FrameRange, write_catalog
 from ambulo.database.channels import CHANNELS
-from ambulo.database.manifest import Manifest, SkeletonRecord
+from ambulo.database.manifest import VERSION, Manifest, SkeletonRecord
 from ambulo.database.project import Project
 from ambulo.database.records import BuildState, ClipRecord, Summary, TakeRecord
 from ambulo.database.storage import Array, RowWriter
-from ambulo.database.tags import merge_ranges, mirrored_tag, range_to_frames, tags_of_file_name, tags_of_folders
+from ambulo.database.tags import merge_ranges
 from ambulo.database.takes import Take
-from ambulo.formats.tag_file import TagRange, check_tag, read_tag_file, tag_file_of
-
-MIRRORED_TAG = "mirrored"
-
-
-class TagNote(NamedTuple):
-    """A tag of a take and where it comes from."""
-
-    range: TagRange
-    origin: str
+from ambulo.motion.motion import Note
 
 
 class PlacedClip(NamedTuple):
@@ -53,13 +45,17 @@ class Layout(NamedTuple):
         skeleton: the one that most of the motion is on.
         clips: in the order of their frames.
         ranges: tag ranges.
+        numbers: of the numeric channels.
         excluded: number of a take -> why it is left out although it could be read.
+        notes: number of a take -> what is wrong with what is said about it.
     """
 
     skeleton: SkeletonRecord
     clips: list[PlacedClip]
     ranges: list[FrameRange]
+    numbers: list[FrameNumber]
     excluded: dict[int, str]
+    notes: dict[int, tuple[Note, ...]]
 
     @property
     def frame_count(self) -> int:
@@ -67,33 +63,12 @@ class Layout(NamedTuple):
         return self.clips[-1].clip.stop if self.clips else 0
 
 
-def read_take_tags(project: Project, takes: Sequence[Take]) -> list[list[TagNote]]:
-    """The tags of every take.
-
-    Raises:
-        ProjectError: a tag file is wrong; with its line.
-    """
-    tags = []
-    for take in takes:
-        source = project.sources[take.source]
-        notes = [TagNote(TagRange(None, None, check_tag(tag)), "project") for tag in source.tags]
-        if "folder" in source.tags_from:
-            notes += [TagNote(TagRange(None, None, tag), "folder") for tag in tags_of_folders(take.relative)]
-        if "name" in source.tags_from:
-            notes += [TagNote(TagRange(None, None, tag), "name") for tag in tags_of_file_name(take.relative)]
-        file = tag_file_of(take.path)
-        if file.exists():
-            notes += [TagNote(entry, "file") for entry in read_tag_file(file)]
-        tags.append(list(dict.fromkeys(notes)))
-    return tags
-
-
 def lay_out(
     project: Project,
     takes: Sequence[Take],
     records: Sequence[TakeRecord],
     skeletons: dict[str, SkeletonRecord],
-    tags: Sequence[Sequence[TagNote]],
+    annotations: Sequence[TakeAnnotations],
 ) -> Layout | None:
     """Decide what the database holds; None where no take has a clip."""
     chosen = majority_skeleton(records, skeletons)
@@ -102,6 +77,8 @@ def lay_out(
     excluded: dict[int, str] = {}
     clips: list[PlacedClip] = []
     ranges: list[FrameRange] = []
+    numbers: list[FrameNumber] = []
+    notes: dict[int, tuple[Note, ...]] = {}
     names = _clip_names(project, takes, records)
     frame = 0
     for number, (take, record) in enumerate(zip(takes, records, strict=True)):
@@ -111,11 +88,10 @@ def lay_out(
                 continue
             for mirrored in (False, True) if project.mirror else (False,):
                 source = project.sources[take.source]
-                clip_ranges = [
-                    FrameRange(len(clips), tag, frame + start, frame + stop, origin)
-                    for tag, start, stop, origin in _tag_frames(tags[number], entry, project.rate, mirrored)
-                ]
+                said, place = annotations[number], {"number": len(clips), "offset": frame}
+                clip_ranges = list(tag_frames(said.tags, entry, project.rate, mirrored=mirrored, **place))
                 ranges += clip_ranges
+                numbers += number_frames(said.numbers, entry, project, mirrored=mirrored, **place)
                 clip = Clip(
                     names[number, index] + ("_mirrored" if mirrored else ""),
                     frame,
@@ -129,7 +105,10 @@ def lay_out(
                 )
                 clips.append(PlacedClip(number, index, entry, clip))
                 frame += entry.frame_count
-    return Layout(chosen, clips, ranges, excluded)
+        found = outside_notes(annotations[number], record.clips, project.rate) if record.clips else []
+        if found and number not in excluded:
+            notes[number] = tuple(found)
+    return Layout(chosen, clips, ranges, numbers, excluded, notes)
 
 
 def summarize(layout: Layout, rate: float) -> Summary:
@@ -196,21 +175,10 @@ def _clip_names(project: Project, takes: Sequence[Take], records: Sequence[TakeR
     return names
 
 
-def _tag_frames(
-    notes: Sequence[TagNote], clip: ClipRecord, rate: float, mirrored: bool
-) -> Iterator[tuple[str, int, int, str]]:
-    for (begin, end, tag, *_), origin in notes:
-        start, stop = range_to_frames(begin, end, rate=rate, frame_count=clip.frame_count, start_time=clip.start_time)
-        if stop > start:
-            yield mirrored_tag(tag) if mirrored else tag, start, stop, origin
-    if mirrored:
-        yield MIRRORED_TAG, 0, clip.frame_count, "mirror"
-
-
 def write_frames(
     folder: Path, layout: Layout, read: Callable[[PlacedClip], Mapping[str, Array]], step: Callable[[int], None]
-) -> None:
-    """Write every channel, clip by clip; memory stays at one clip.
+) -> dict[str, str]:
+    """Write every channel, clip by clip; memory stays at one clip. Returns the files' checksums.
 
     Args:
         folder: the new database's.
@@ -232,6 +200,7 @@ def write_frames(
             for name, writer in writers.items():
                 writer.append(rows[name])
             step(placed.record.frame_count)
+    return {channel.file: writers[channel.name].checksum for channel in CHANNELS}
 
 
 def write_tables(
@@ -257,15 +226,32 @@ def write_tables(
                 *(record.metres_per_unit, record.unit_guessed, record.up, record.up_guessed, record.frame_time),
             )
         )
-        notes += [(number, n.code, n.message, n.warning, n.line, n.joint) for n in record.notes]
-    rows = CatalogRows(sources, take_rows, [(p.take, p.clip) for p in layout.clips], layout.ranges, notes)
+        found = (*record.notes, *layout.notes.get(number, ()))
+        notes += [(number, n.code, n.message, n.warning, n.line, n.joint) for n in found]
+    rows = CatalogRows(
+        sources,
+        take_rows,
+        [(p.take, p.clip) for p in layout.clips],
+        layout.ranges,
+        notes,
+        project.channels,
+        layout.numbers,
+        {
+            "name": project.name,
+            "rate": f"{project.rate!r}",
+            "frames": str(layout.frame_count),
+            "version": str(VERSION),
+        },
+    )
     path = folder / CATALOG
     write_catalog(path, rows, CHANNELS)
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 
 
-def manifest_of(project: Project, layout: Layout, state: BuildState, files: dict[str, int]) -> Manifest:
+def manifest_of(
+    project: Project, layout: Layout, state: BuildState, files: dict[str, int], checksums: dict[str, str]
+) -> Manifest:
     """The manifest of the new database."""
     return Manifest(
         name=project.name,
@@ -275,6 +261,7 @@ def manifest_of(project: Project, layout: Layout, state: BuildState, files: dict
         skeleton=layout.skeleton,
         channels=list(CHANNELS),
         files=files,
+        checksums=checksums,
         digest=state.inputs.digest,
         code=state.inputs.code,
         ambulo=ambulo.__version__,

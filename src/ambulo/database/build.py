@@ -11,13 +11,13 @@ from pathlib import Path
 
 import msgspec
 
+from ambulo.database.annotate import read_annotations
 from ambulo.database.assemble import (
     Layout,
     PlacedClip,
     lay_out,
     majority_skeleton,
     manifest_of,
-    read_take_tags,
     summarize,
     write_frames,
     write_tables,
@@ -25,13 +25,13 @@ from ambulo.database.assemble import (
 from ambulo.database.build_files import BUILD_FILE, STAMPS_FILE, read_stamps, read_state, write_stamps
 from ambulo.database.channels import CHANNELS
 from ambulo.database.fingerprints import DATABASE_ROOMS, code_fingerprint, project_content, take_key
-from ambulo.database.manifest import SkeletonRecord, check_files, list_files, read_manifest, write_manifest
+from ambulo.database.manifest import SkeletonRecord, list_files, read_manifest, verify_files, write_manifest
 from ambulo.database.prepare_jobs import JobResult, PrepareJob, run_jobs, tensor_name, worker_count
 from ambulo.database.project import Project, load_project
 from ambulo.database.records import BuildState, Inputs, TakeRecord
 from ambulo.database.report import BuildReport, TakeProblem, problems_of, report_of
 from ambulo.database.soundness import check_sound
-from ambulo.database.storage import Array, map_tensors
+from ambulo.database.storage import Array, checksum_of, map_tensors
 from ambulo.database.swap import BuildLock, behind_links, recover, staging_of, swap_in
 from ambulo.database.takes import Hasher, Take, find_takes, hash_takes
 from ambulo.errors import DatabaseError, ProjectError
@@ -198,12 +198,13 @@ class _Build:
         if state is not None:
             self._reuse(state)
         self.fresh = [number for number in range(len(takes)) if number not in self.records]
-        self.tags = read_take_tags(project, takes)
+        self.annotations = read_annotations(project, takes)
 
     def _reuse(self, state: BuildState) -> None:
         """Take over the records of unchanged takes; their frames are copied from the old database."""
         try:
-            check_files(self.folder, read_manifest(self.folder))
+            manifest = read_manifest(self.folder)
+            verify_files(self.folder, manifest, [c.file for c in CHANNELS])  # damage must not be handed on
             self.old = {c.name: map_tensors(self.folder / c.file)[c.name] for c in CHANNELS}
         except (DatabaseError, KeyError):
             return
@@ -269,7 +270,7 @@ class _Build:
     def write(self, strict: bool, finish: Callable[[Path], None] | None) -> BuildState:
         """Write the new database beside the old one."""
         records = tuple(self.records[number] for number in range(len(self.takes)))
-        layout = lay_out(self.project, self.takes, records, self.skeletons, self.tags)
+        layout = lay_out(self.project, self.takes, records, self.skeletons, self.annotations)
         problems = problems_of(self.takes, records, {} if layout is None else layout.excluded)
         if strict or layout is None:
             _refuse_problems(self.project, problems, strict=strict and layout is not None)
@@ -284,19 +285,27 @@ class _Build:
             records,
             tuple(starts),
             layout.excluded,
+            layout.notes,
             summarize(layout, self.project.rate),
         )
-        self._write_files(layout, state)
-        write_manifest(self.staging, manifest_of(self.project, layout, state, list_files(self.staging, OWN_FILES)))
+        checksums = self._write_files(layout, state)
+        self._write_manifest(layout, state, checksums)
         if finish is not None:
             self.tell("index", 0, 1)
             finish(self.staging)
-            write_manifest(self.staging, manifest_of(self.project, layout, state, list_files(self.staging, OWN_FILES)))
+            self._write_manifest(layout, state, checksums)
             self.tell("index", 1, 1)
         self.old.clear()  # on Windows a mapped file cannot be moved
         return state
 
-    def _write_files(self, layout: Layout, state: BuildState) -> None:
+    def _write_manifest(self, layout: Layout, state: BuildState, checksums: dict[str, str]) -> None:
+        files = list_files(self.staging, OWN_FILES)
+        for name in files:
+            if name not in checksums:  # those of the frames came as they were written
+                checksums[name] = checksum_of(self.staging / name)
+        write_manifest(self.staging, manifest_of(self.project, layout, state, files, checksums))
+
+    def _write_files(self, layout: Layout, state: BuildState) -> dict[str, str]:
         written = 0
 
         def step(frames: int) -> None:
@@ -304,7 +313,7 @@ class _Build:
             written += frames
             self.tell("write", written, layout.frame_count)
 
-        write_frames(self.staging, layout, self._read, step)
+        checksums = write_frames(self.staging, layout, self._read, step)
         self.open_tensors = {}  # on Windows a mapped file cannot be removed
         shutil.rmtree(self.staging / _WORK)
         hashes = [entry.sha256 for entry in self.inputs.takes]
@@ -313,6 +322,7 @@ class _Build:
             file.write(msgspec.json.encode(state))
             file.flush()
             os.fsync(file.fileno())
+        return checksums
 
     def _read(self, placed: PlacedClip) -> dict[str, Array]:
         starts = self.old_starts.get(placed.take)

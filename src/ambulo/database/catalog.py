@@ -7,7 +7,7 @@ depend on its content only.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,37 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.database.annotation_settings import NumericChannel
+from ambulo.database.annotations import Annotations, NumberSpan, WeightedRange
+from ambulo.database.catalog_schema import DOCUMENTATION, TABLES
 from ambulo.database.channels import Channel
 from ambulo.errors import DatabaseError
 
 CATALOG = "catalog.sqlite"
-
-_SCHEMA = """
-CREATE TABLE sources(
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL, glob TEXT NOT NULL, licence TEXT NOT NULL, attribution TEXT NOT NULL);
-CREATE TABLE takes(
-    id INTEGER PRIMARY KEY, source_id INTEGER NOT NULL REFERENCES sources(id), path TEXT NOT NULL,
-    status TEXT NOT NULL CHECK(status IN ('used', 'excluded', 'failed')), reason TEXT NOT NULL,
-    sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, format TEXT NOT NULL,
-    unit TEXT NOT NULL, metres_per_unit REAL, unit_guessed INTEGER, up TEXT NOT NULL, up_guessed INTEGER,
-    frame_time REAL);
-CREATE TABLE clips(
-    id INTEGER PRIMARY KEY, take_id INTEGER REFERENCES takes(id), name TEXT NOT NULL UNIQUE,
-    start_frame INTEGER NOT NULL, stop_frame INTEGER NOT NULL, start_time REAL NOT NULL, mirrored INTEGER NOT NULL,
-    source TEXT NOT NULL, licence TEXT NOT NULL, attribution TEXT NOT NULL);
-CREATE TABLE tags(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE ranges(
-    id INTEGER PRIMARY KEY, clip_id INTEGER NOT NULL REFERENCES clips(id), tag_id INTEGER NOT NULL REFERENCES tags(id),
-    start_frame INTEGER NOT NULL, stop_frame INTEGER NOT NULL, origin TEXT NOT NULL);
-CREATE TABLE channels(
-    name TEXT PRIMARY KEY, file TEXT NOT NULL, dtype TEXT NOT NULL, shape TEXT NOT NULL, unit TEXT NOT NULL,
-    description TEXT NOT NULL);
-CREATE TABLE notes(
-    id INTEGER PRIMARY KEY, take_id INTEGER NOT NULL REFERENCES takes(id), code TEXT NOT NULL, message TEXT NOT NULL,
-    warning INTEGER NOT NULL, line INTEGER, joint TEXT);
-CREATE INDEX ranges_by_tag ON ranges(tag_id);
-CREATE INDEX clips_by_take ON clips(take_id);
-"""
 
 
 class Clip(NamedTuple):
@@ -80,12 +56,34 @@ class Clip(NamedTuple):
 
 
 class FrameRange(NamedTuple):
-    """A tag on frames ``[start, stop)`` of the database. ``origin``: name, folder, file (``.tags.csv``) or project."""
+    """A tag on frames ``[start, stop)`` of the database.
+
+    Attributes:
+        clip: number of the clip.
+        tag: the name.
+        start, stop: frames of the database.
+        origin: ``name``, ``folder``, ``file`` (``.tags.csv``), ``project`` or ``mirror``.
+        priority, bonus: see :class:`~ambulo.formats.tag_file.TagRange`.
+    """
 
     clip: int
     tag: str
     start: int
     stop: int
+    origin: str
+    priority: int = 0
+    bonus: float = 0.0
+
+
+class FrameNumber(NamedTuple):
+    """A number on frames ``[start, stop)`` of the database, in a straight line from ``first`` to ``last`` (at stop)."""
+
+    clip: int
+    channel: str
+    start: int
+    stop: int
+    first: float
+    last: float
     origin: str
 
 
@@ -97,6 +95,17 @@ class CatalogRows(NamedTuple):
     clips: Sequence[tuple[int, Clip]]
     ranges: Sequence[FrameRange]
     notes: Sequence[tuple[Any, ...]]
+    numeric_channels: Mapping[str, NumericChannel] = {}
+    numbers: Sequence[FrameNumber] = ()
+    facts: Mapping[str, str] = {}
+
+
+class CatalogContent(NamedTuple):
+    """What a database needs of its catalogue: the clips, the merged frame ranges ``[n, 2]`` of every tag, the rest."""
+
+    clips: tuple[Clip, ...]
+    tags: dict[str, NDArray[np.int64]]
+    annotations: Annotations
 
 
 def write_catalog(path: Path, rows: CatalogRows, channels: Iterable[Channel]) -> None:
@@ -113,12 +122,13 @@ def write_catalog(path: Path, rows: CatalogRows, channels: Iterable[Channel]) ->
 
 def _write_catalog(path: Path, rows: CatalogRows, channels: Iterable[Channel]) -> None:
     tags = {name: number for number, name in enumerate(sorted({r.tag for r in rows.ranges}))}
+    numeric = {name: number for number, name in enumerate(sorted(rows.numeric_channels))}
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=OFF")
         connection.execute("PRAGMA synchronous=OFF")
         connection.execute("BEGIN")
-        for statement in _SCHEMA.split(";"):
+        for statement in TABLES.split(";"):
             connection.execute(statement)
         _insert(connection, "sources", [(i, *row) for i, row in enumerate(rows.sources)])
         _insert(connection, "takes", [(i, *row) for i, row in enumerate(rows.takes)])
@@ -134,8 +144,30 @@ def _write_catalog(path: Path, rows: CatalogRows, channels: Iterable[Channel]) -
         _insert(
             connection,
             "ranges",
-            [(i, r.clip, tags[r.tag], r.start, r.stop, r.origin) for i, r in enumerate(rows.ranges)],
+            [
+                (i, r.clip, tags[r.tag], r.start, r.stop, r.origin, r.priority, r.bonus)
+                for i, r in enumerate(rows.ranges)
+            ],
         )
+        _insert(
+            connection,
+            "numeric_channels",
+            [
+                (number, name, c.unit, c.description, c.minimum, c.maximum)
+                for name, number in numeric.items()
+                for c in (rows.numeric_channels[name],)
+            ],
+        )
+        _insert(
+            connection,
+            "numbers",
+            [
+                (i, n.clip, numeric[n.channel], n.start, n.stop, n.first, n.last, n.origin)
+                for i, n in enumerate(rows.numbers)
+            ],
+        )
+        _insert(connection, "facts", sorted(rows.facts.items()))
+        _insert(connection, "documentation", [(name, *entry) for name, entry in DOCUMENTATION.items()])
         _insert(
             connection,
             "channels",
@@ -151,8 +183,8 @@ def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any
         connection.executemany(f"INSERT INTO {table} VALUES({places})", rows)
 
 
-def read_catalog(path: Path) -> tuple[tuple[Clip, ...], dict[str, NDArray[np.int64]]]:
-    """The clips, and the frame ranges ``[n, 2]`` of every tag (merged, sorted).
+def read_catalog(path: Path) -> CatalogContent:
+    """What a database needs of its catalogue.
 
     Raises:
         DatabaseError: the file is missing or damaged.
@@ -162,24 +194,40 @@ def read_catalog(path: Path) -> tuple[tuple[Clip, ...], dict[str, NDArray[np.int
     if not path.is_file():
         raise DatabaseError("is missing", path=path, remedy="run `ambulo build` again")
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        with closing(connect_catalog(path)) as connection:
             clip_rows = connection.execute(
                 "SELECT name, start_frame, stop_frame, source, mirrored, licence, start_time, attribution "
                 "FROM clips ORDER BY id"
             ).fetchall()
             range_rows = connection.execute(
-                "SELECT tags.name, ranges.clip_id, ranges.start_frame, ranges.stop_frame "
-                "FROM ranges JOIN tags ON tags.id = ranges.tag_id"
+                "SELECT tags.name, ranges.clip_id, ranges.start_frame, ranges.stop_frame, ranges.priority, "
+                "ranges.bonus FROM ranges JOIN tags ON tags.id = ranges.tag_id ORDER BY ranges.id"
             ).fetchall()
+            number_rows = connection.execute(
+                "SELECT c.name, n.start_frame, n.stop_frame, n.start_value, n.stop_value "
+                "FROM numbers AS n JOIN numeric_channels AS c ON c.id = n.channel_id ORDER BY n.id"
+            ).fetchall()
+            units = dict(connection.execute("SELECT name, unit FROM numeric_channels ORDER BY name").fetchall())
     except sqlite3.DatabaseError as error:
         raise DatabaseError(f"is damaged: {error}", path=path, remedy="run `ambulo build` again") from None
     by_tag: dict[str, list[tuple[int, int]]] = {}
     by_clip: dict[int, set[str]] = {}
-    for tag, clip, start, stop in range_rows:
+    weighted = []
+    for tag, clip, start, stop, priority, bonus in range_rows:
         by_tag.setdefault(tag, []).append((start, stop))
         by_clip.setdefault(clip, set()).add(tag)
+        if priority or bonus:
+            weighted.append(WeightedRange(start, stop, priority, bonus))
     clips = tuple(
         Clip(name, start, stop, source, bool(mirrored), licence, tuple(sorted(by_clip.get(i, ()))), time, attribution)
         for i, (name, start, stop, source, mirrored, licence, time, attribution) in enumerate(clip_rows)
     )
-    return clips, {tag: merge_ranges(ranges) for tag, ranges in sorted(by_tag.items())}
+    tags = {tag: merge_ranges(ranges) for tag, ranges in sorted(by_tag.items())}
+    return CatalogContent(
+        clips, tags, Annotations(tuple(weighted), tuple(NumberSpan(*row) for row in number_rows), units)
+    )
+
+
+def connect_catalog(path: Path) -> sqlite3.Connection:
+    """The catalogue, open for reading only: nothing said through this connection can change the file."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)

@@ -11,13 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.database.annotation_settings import COMPUTED_CHANNELS
+from ambulo.database.annotations import (
+    Annotations,
+    WeightedRange,
+    frame_bonus,
+    frame_numbers,
+    frame_priority,
+    transition_mask,
+)
 from ambulo.database.catalog import CATALOG, Clip, read_catalog
 from ambulo.database.channels import CHANNELS
 from ambulo.database.manifest import MANIFEST, check_files, read_manifest
 from ambulo.database.project import PROJECT_FILE
 from ambulo.database.storage import map_tensors
-from ambulo.database.tags import merge_ranges, range_to_frames, ranges_to_mask, unknown_tag_text
-from ambulo.errors import DatabaseError, QueryError
+from ambulo.database.tag_query import TagQuery, as_query
+from ambulo.database.tags import merge_ranges, range_to_frames
+from ambulo.errors import DatabaseError, QueryError, nearest_names
 from ambulo.formats.paths import is_file
 from ambulo.formats.tag_file import TagRange
 from ambulo.motion.skeleton import Skeleton
@@ -47,6 +57,7 @@ class Database:
         name: the project's name.
         folder: where it lies; None in memory.
         digest: hash of all that it was made from; empty in memory.
+        annotations: priorities, bonuses and numbers as ranges; see :attr:`priority`, :attr:`bonus`, :attr:`numbers`.
     """
 
     def __init__(
@@ -60,6 +71,7 @@ class Database:
         name: str = "",
         folder: Path | None = None,
         digest: str = "",
+        annotations: Annotations | None = None,
     ) -> None:
         self.skeleton = skeleton
         self.rate = float(rate)
@@ -74,6 +86,7 @@ class Database:
         self.name = name
         self.folder = folder
         self.digest = digest
+        self.annotations = annotations or Annotations()
         frames = self.positions.shape[0]
         for channel in CHANNELS:
             expected = (frames, *channel.row_shape(skeleton.joint_count))
@@ -127,7 +140,7 @@ class Database:
             if channel.name not in tensors:
                 raise DatabaseError(f"has no {channel.name!r}", path=folder / channel.file, remedy="build it again")
             channels[channel.name] = tensors[channel.name]
-        clips, tags = read_catalog(folder / CATALOG)
+        clips, tags, annotations = read_catalog(folder / CATALOG)
         return cls(
             manifest.skeleton.skeleton(),
             manifest.rate,
@@ -137,6 +150,7 @@ class Database:
             name=manifest.name,
             folder=folder,
             digest=manifest.digest,
+            annotations=annotations,
         )
 
     @classmethod
@@ -150,7 +164,8 @@ class Database:
         Args:
             clips: at least one; all of one skeleton (same names and parents) and one rate.
             tags: either tag -> frame ranges ``(start, stop)`` of the whole database, or one sequence of
-                ``(start, stop, tag)`` in seconds of the take for each clip.
+                ``(start, stop, tag)`` in seconds of the take for each clip, with priority and bonus if need be
+                (:class:`~ambulo.formats.tag_file.TagRange`).
 
         Raises:
             DatabaseError: no clips, or they do not fit together.
@@ -167,16 +182,20 @@ class Database:
                 raise DatabaseError(f"the clips {first.name!r} and {clip.name!r} have different rates")
         edges = np.concatenate([[0], np.cumsum([clip.frame_count for clip in clips])]).tolist()
         ranges: dict[str, list[tuple[int, int]]] = {}
+        weighted: list[WeightedRange] = []
         if isinstance(tags, Mapping):
             ranges = {tag: [(int(r[0]), int(r[1])) for r in tag_ranges] for tag, tag_ranges in tags.items()}
         elif tags is not None:
             for clip, start, clip_tags in zip(clips, edges, tags, strict=False):
-                for begin, end, tag, *_ in clip_tags:
+                for entry in clip_tags:
+                    begin, end, tag, priority, bonus = TagRange(*entry)
                     a, b = range_to_frames(
                         begin, end, rate=clip.rate, frame_count=clip.frame_count, start_time=clip.start_time
                     )
                     if b > a:
                         ranges.setdefault(tag, []).append((start + a, start + b))
+                        if priority or bonus:
+                            weighted.append(WeightedRange(start + a, start + b, priority, bonus))
         merged = {tag: merge_ranges(tag_ranges) for tag, tag_ranges in sorted(ranges.items())}
         rows = []
         for clip, start, stop in zip(clips, edges, edges[1:], strict=False):
@@ -184,7 +203,7 @@ class Database:
             source = "" if clip.source.path is None else clip.source.path.as_posix()
             rows.append(Clip(clip.name, start, stop, source, False, clip.source.licence, carried, clip.start_time))
         channels = {c.name: np.concatenate([getattr(clip, c.name) for clip in clips]) for c in CHANNELS}
-        return cls(first.skeleton, first.rate, channels, rows, merged)
+        return cls(first.skeleton, first.rate, channels, rows, merged, annotations=Annotations(tuple(weighted)))
 
     def __repr__(self) -> str:
         where = "in memory" if self.folder is None else str(self.folder)
@@ -230,22 +249,63 @@ class Database:
         clip = self.clips[int(self.clip_of_frame(frame))]
         return clip, clip.start_time + (int(frame) - clip.start) / self.rate
 
-    def tags_of_frame(self, frame: int) -> tuple[str, ...]:
-        """The tags that a frame carries, sorted."""
-        return tuple(t for t, r in self.tags.items() if bool(((r[:, 0] <= frame) & (frame < r[:, 1])).any()))
+    def mask(self, required_tags: Iterable[str] | str | TagQuery, *, junk: bool = False) -> NDArray[np.bool_]:
+        """bool ``[F]``: the frames that answer a question, without those that are ``junk``.
 
-    def mask(self, required_tags: Iterable[str]) -> NDArray[np.bool_]:
-        """bool ``[F]``: the frames that carry *all* of the tags; all frames for no tags.
+        Args:
+            required_tags: tags that a frame carries *all* of (all frames for none), a question as text
+                (:mod:`ambulo.database.tag_query`), or a parsed one.
+            junk: also frames that are ``junk``; else they answer only a question that names that tag.
 
         Raises:
-            QueryError: a tag that no frame carries; lists the nearest ones.
+            QueryError: a tag that no frame carries, with the nearest ones; text that is no question.
         """
-        mask = np.ones(self.frame_count, np.bool_)
-        for tag in [required_tags] if isinstance(required_tags, str) else required_tags:
-            if tag not in self.tags:
-                raise QueryError(unknown_tag_text(tag, self.tags), key=tag)
-            mask &= ranges_to_mask(self.tags[tag], self.frame_count)
-        return mask
+        return as_query(required_tags).mask(self, junk=junk)
+
+    @cached_property
+    def bonus(self) -> NDArray[np.float32]:
+        """float32 ``[F]``: what a frame costs less than others, in units of a search's cost; its ranges' add up."""
+        return frame_bonus(self.annotations.weighted, self.frame_count)
+
+    @cached_property
+    def priority(self) -> NDArray[np.int16]:
+        """int16 ``[F]``: the highest priority that a range gives; 0 where none gives one."""
+        return frame_priority(self.annotations.weighted, self.frame_count)
+
+    @cached_property
+    def transition_ok(self) -> NDArray[np.bool_]:
+        """bool ``[F]``: false inside ``no_transition``: no jump may start there, nor land there.
+
+        Such a range is entered by playing what leads into it, and left by playing to its end.
+        """
+        return transition_mask(self.tags, self.frame_count)
+
+    @cached_property
+    def numbers(self) -> dict[str, NDArray[np.float32]]:
+        """Annotated numeric channel -> float32 ``[F]`` in its unit, NaN where nobody says anything."""
+        return frame_numbers(self.annotations, self.frame_count)
+
+    @property
+    def number_units(self) -> dict[str, str]:
+        """Numeric channel -> unit: the annotated ones, then the computed ones."""
+        return {**self.annotations.units, **COMPUTED_CHANNELS}
+
+    def number(self, name: str) -> NDArray[np.float32]:
+        """A numeric channel, float32 ``[F]``: annotated, or computed from the root's motion.
+
+        ``speed`` is that over the ground in m/s, ``turn_rate`` is in rad/s, to the left positive.
+
+        Raises:
+            QueryError: there is no such channel; lists the nearest.
+        """
+        if name == "speed":
+            return np.hypot(self.velocities[:, 0, 0], self.velocities[:, 0, 2])
+        if name == "turn_rate":
+            return np.ascontiguousarray(self.angular_velocities[:, 0, 1])
+        if name not in self.annotations.units:
+            known = self.number_units
+            raise QueryError(f"no number is called {name!r}; {nearest_names(name, known)}", key=name)
+        return self.numbers[name]
 
 
 def _identity(folder: Path) -> tuple[int, int, int] | None:

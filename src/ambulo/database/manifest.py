@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ import msgspec
 import numpy as np
 
 from ambulo.database.channels import Channel
+from ambulo.database.storage import checksum_of
 from ambulo.errors import DatabaseError, SkeletonError
 from ambulo.motion.skeleton import Skeleton
 from ambulo.prepare.settings import LIMITS
 
 FORMAT = "ambulo database"
-VERSION = 1
+VERSION = 2
 MANIFEST = "manifest.json"
 _AGAIN = "run `ambulo build` again"
 
@@ -71,6 +73,7 @@ class Manifest(msgspec.Struct, frozen=True):
         skeleton: the one skeleton of all clips.
         channels: the arrays that lie under ``frames/``.
         files: path relative to the folder -> bytes, for every file but the manifest and the build's own records.
+        checksums: the same paths -> BLAKE2b (16 bytes) of the content.
         digest: hash of all that the database was made from; the same digest means the same database.
         code: hash of the code that made it.
         ambulo: version of ambulo that wrote it.
@@ -85,6 +88,7 @@ class Manifest(msgspec.Struct, frozen=True):
     skeleton: SkeletonRecord
     channels: list[Channel]
     files: dict[str, int]
+    checksums: dict[str, str]
     digest: str
     code: str
     ambulo: str
@@ -126,7 +130,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"the database has layout version {version}, this ambulo reads {VERSION}",
             path=path,
             key="version",
-            remedy="update ambulo, or build the database again with this one" if newer else _AGAIN,
+            remedy="update ambulo, or build the database again with this one (`ambulo build`)" if newer else _AGAIN,
         )
     try:
         manifest = msgspec.convert(raw, Manifest)
@@ -153,6 +157,28 @@ def check_files(folder: Path, manifest: Manifest) -> None:
             raise DatabaseError("is missing from the database", path=path, remedy=_AGAIN) from None
         if found != size:
             raise DatabaseError(f"has {found} bytes where {size} were written", path=path, remedy=_AGAIN)
+
+
+def verify_files(folder: Path, manifest: Manifest, names: Iterable[str] | None = None) -> None:
+    """Read files whole and compare them with the checksums of the build. About a second a gigabyte.
+
+    Args:
+        folder: the database's.
+        manifest: its manifest.
+        names: which files; all by default.
+
+    Raises:
+        DatabaseError: a file is missing, cannot be read, or holds other bytes than were written.
+    """
+    check_files(folder, manifest)
+    for name in manifest.checksums if names is None else names:
+        path = folder / name
+        try:
+            same = checksum_of(path) == manifest.checksums.get(name)
+        except OSError as error:
+            raise DatabaseError(f"cannot be read: {error.strerror}", path=path, remedy=_AGAIN) from None
+        if not same:
+            raise DatabaseError("holds other bytes than were written: it is damaged", path=path, remedy=_AGAIN)
 
 
 def list_files(folder: Path, exclude: frozenset[str] = frozenset()) -> dict[str, int]:

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import Thread
 from typing import NamedTuple
 
 from ambulo.database.channels import CHANNELS
@@ -18,8 +11,10 @@ from ambulo.database.fingerprints import skeleton_key
 from ambulo.database.manifest import SkeletonRecord
 from ambulo.database.records import ClipRecord, Failure, TakeRecord
 from ambulo.database.storage import write_tensors
-from ambulo.errors import AmbuloError, DatabaseError, MotionError, ProjectError
+from ambulo.database.workers import Sized, core_count, run_tasks
+from ambulo.errors import AmbuloError, MotionError, ProjectError
 from ambulo.prepare.clip import PreparedClip
+from ambulo.prepare.corrections import Corrections
 from ambulo.prepare.settings import PrepareSettings
 
 _BYTES_PER_WORKER = 40_000_000
@@ -40,6 +35,7 @@ class PrepareJob(NamedTuple):
         settings: constants of the preparation.
         mirror: make a mirrored copy of each clip as well.
         output: file for the frames.
+        corrections: of this one take.
     """
 
     number: int
@@ -53,6 +49,7 @@ class PrepareJob(NamedTuple):
     settings: PrepareSettings
     mirror: bool
     output: Path
+    corrections: Corrections | None = None
 
 
 class JobResult(NamedTuple):
@@ -122,10 +119,10 @@ def _prepare(job: PrepareJob) -> list[PreparedClip]:
     motions = load_all(job.path, unit=job.unit, up=job.up, rate=job.rate)
     if not motions:
         raise MotionError("holds no motion", path=job.path)
-    return [prepare_take(motion, job.settings, job.roles) for motion in motions]
+    return [prepare_take(motion, job.settings, job.roles, job.corrections) for motion in motions]
 
 
-def worker_count(jobs: int | None, work: Sequence[PrepareJob]) -> int:
+def worker_count(jobs: int | None, work: Sequence[Sized]) -> int:
     """How many processes are worth starting: not more than asked for, than there are cores, files and megabytes.
 
     Raises:
@@ -134,12 +131,7 @@ def worker_count(jobs: int | None, work: Sequence[PrepareJob]) -> int:
     if jobs is not None and jobs < 1:
         raise ProjectError(f"{jobs} jobs are not possible", key="jobs", remedy="ask for 1 or more, or leave it out")
     worth = 1 + sum(job.size for job in work) // _BYTES_PER_WORKER
-    return max(1, min(jobs or _core_count(), len(work), worth))
-
-
-def _core_count() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)  # absent on macOS and Windows
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return max(1, min(jobs or core_count(), len(work), worth))
 
 
 def run_jobs(work: Sequence[PrepareJob], workers: int, done: Callable[[JobResult], None]) -> None:
@@ -153,64 +145,4 @@ def run_jobs(work: Sequence[PrepareJob], workers: int, done: Callable[[JobResult
     Raises:
         DatabaseError: a worker process died.
     """
-    if workers == 1:
-        for job in work:
-            done(run_job(job))
-        return
-    with _worker_environment():
-        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_watch_parent)
-        try:
-            # The longest first: a long one at the end would keep one core busy and the others idle.
-            futures: list[Future[JobResult]] = [
-                pool.submit(run_job, job) for job in sorted(work, key=lambda job: -job.size)
-            ]
-            for future in as_completed(futures):
-                done(future.result())
-        except BrokenProcessPool:
-            raise DatabaseError(
-                "a process that prepared takes died, perhaps for want of memory", remedy="build again with --jobs 1"
-            ) from None
-        except BaseException:
-            for process in list((pool._processes or {}).values()):
-                process.kill()
-            raise
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _watch_parent() -> None:
-    """End this worker when the build's process dies, even by kill -9; else it would wait for work for ever."""
-    parent = parent_process()
-
-    def wait() -> None:
-        assert parent is not None
-        parent.join()
-        os._exit(1)
-
-    if parent is not None:
-        Thread(target=wait, daemon=True).start()
-
-
-@contextmanager
-def _worker_environment() -> Iterator[None]:
-    """While workers start: one BLAS thread each, and no second run of the caller's script.
-
-    A spawned process runs the main script again to find what it is to call. Ours is to call this module only, and a
-    user's script without ``if __name__ == "__main__":`` would start the build within the build.
-    """
-    main = sys.modules["__main__"]
-    hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
-    threads = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-    try:
-        for name in hidden:
-            setattr(main, name, None)
-        os.environ.update(dict.fromkeys(threads, "1"))
-        yield
-    finally:
-        for name, value in hidden.items():
-            setattr(main, name, value)
-        for name, text in threads.items():
-            if text is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = text
+    run_tasks(run_job, work, workers, done)

@@ -9,12 +9,13 @@ from typing import Literal
 
 import msgspec
 
+from ambulo.database.annotation_settings import COMPUTED_CHANNELS, NumericChannel, TagSettings
 from ambulo.database.feature_spec import DEFAULT_FEATURES, FEATURE_KINDS, JOINT_KINDS, FeatureSpec
 from ambulo.database.play_settings import PlaySettings
 from ambulo.database.toml_check import check_keys, line_of, validation_error
 from ambulo.errors import FormatError, ProjectError, nearest_names
 from ambulo.formats.paths import is_file, is_folder
-from ambulo.formats.tag_file import check_tag
+from ambulo.formats.tag_file import check_tag, is_tag, normalize_tag
 from ambulo.prepare.settings import PrepareSettings
 
 PROJECT_FILE = "ambulo.toml"
@@ -35,6 +36,7 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         rate: true frames a second where the files lie about it; None believes them.
         tags: tags that every take of this source carries.
         tags_from: where else tags come from: words of ``folder`` names, words of the file's own ``name``.
+        numbers: numeric channel -> value that every take of this source has, where nothing else is said.
         licence: licence of the data, carried into the database.
         attribution: whom to credit, carried along.
     """
@@ -47,6 +49,7 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     rate: float | None = None
     tags: tuple[str, ...] = ()
     tags_from: tuple[TagOrigin, ...] = ("folder", "name")
+    numbers: dict[str, float] = {}
     licence: str = ""
     attribution: str = ""
 
@@ -61,8 +64,11 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         controllers: controllers that the project is about, the first is the one played by default.
         features: what is compared in a search, and how much each counts.
         sources: folders of takes.
+        takes: corrections of single takes.
         roles: humanoid role -> joint name, where detection needs help.
         prepare: constants of the preparation; its ``rate`` always equals the project's.
+        channels: numbers that takes are annotated with, and their units.
+        tags: which tags exclude each other.
         play: tags that are shown or hidden while nothing is asked for.
         folder: where the project file lies; not part of the file.
     """
@@ -73,8 +79,11 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     controllers: tuple[str, ...] = ("motion_matching",)
     features: tuple[FeatureSpec, ...] = DEFAULT_FEATURES
     sources: tuple[SourceSpec, ...] = ()
+    takes: tuple[TakeSpec, ...] = ()
     roles: dict[str, str] = {}
     prepare: PrepareSettings = PrepareSettings()
+    channels: dict[str, NumericChannel] = {}
+    tags: TagSettings = TagSettings()
     play: PlaySettings = PlaySettings()
     folder: Path = Path()
 
@@ -82,6 +91,10 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def path(self) -> Path:
         """The project file."""
         return self.folder / PROJECT_FILE
+
+    def take_spec(self, label: str) -> TakeSpec | None:
+        """The corrections of a take, by the name that reports call it; None where there are none."""
+        return next((spec for spec in self.takes if spec.file == label), None)
 
     @property
     def database_folder(self) -> Path:
@@ -176,7 +189,25 @@ def _check_values(project: Project, text: str, file: Path) -> None:
     for key in ("default_tags", "opt_in_tags"):
         for tag in getattr(project.play, key):
             check_tag(tag, path=file, line=line_of(text, ("play", key)))
+    for name, channel in project.channels.items():
+        if normalize_tag(name) != name or not is_tag(name):
+            raise fail(f"{name!r} cannot be the name of a channel", "channels", name, remedy="such as fatigue")
+        if name in COMPUTED_CHANNELS:
+            raise fail(f"{name!r} is computed from the motion", "channels", name, remedy="choose another name")
+        limits = [limit for limit in (channel.minimum, channel.maximum) if limit is not None]
+        if not all(map(math.isfinite, limits)) or limits != sorted(limits):
+            raise fail("the limits are not possible", "channels", name, remedy="minimum and maximum in this order")
+    for group in project.tags.exclusive:
+        for tag in group:
+            check_tag(tag, path=file, line=line_of(text, ("tags", "exclusive")))
     for number, source in enumerate(project.sources):
+        for name, value in source.numbers.items():
+            at = ("sources", number, "numbers", name)
+            if name not in project.channels:
+                raise fail(f"{name!r} is not declared in [channels]", *at, remedy=nearest_names(name, project.channels))
+            wrong = "not a number" if not math.isfinite(value) else project.channels[name].fault(value)
+            if wrong is not None:
+                raise fail(f"{name} is {wrong}", *at)
         for tag in source.tags:
             check_tag(tag, path=file, line=line_of(text, ("sources", number, "tags")))
         if source.rate is not None and not (math.isfinite(source.rate) and source.rate > 0):

@@ -115,6 +115,7 @@ class BuildState(msgspec.Struct, frozen=True):
         starts: by take, first frame of each of its clips in the database (each followed by its mirrored one where the
             project mirrors); empty where the take is not in the database.
         excluded: number of a take -> why it is left out although it could be read.
+        notes: number of a take -> what is wrong with its annotations.
         summary: size of the database.
     """
 
@@ -123,4 +124,5 @@ class BuildState(msgspec.Struct, frozen=True):
     records: tuple[TakeRecord, ...]
     starts: tuple[tuple[int, ...], ...]
     excluded: dict[int, str]
+    notes: dict[int, tuple[Note, ...]]
     summary: Summary

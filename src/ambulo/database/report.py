@@ -120,7 +120,7 @@ def report_of(
     warnings = tuple(
         TakeWarning(takes[number].label, note.code, note.message)
         for number in used
-        for note in state.records[number].notes
+        for note in (*state.records[number].notes, *state.notes.get(number, ()))
         if note.warning
     )
     summary = state.summary

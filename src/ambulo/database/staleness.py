@@ -12,7 +12,7 @@ from ambulo.database.fingerprints import DATABASE_ROOMS, code_fingerprint, proje
 from ambulo.database.project import Project
 from ambulo.database.records import Inputs
 from ambulo.database.soundness import check_sound
-from ambulo.database.takes import Hasher, find_takes, hash_takes
+from ambulo.database.takes import Hasher, TakeInput, find_takes, hash_takes
 from ambulo.errors import DatabaseError
 
 
@@ -24,7 +24,7 @@ class Staleness(msgspec.Struct, frozen=True):
         added: takes that are not in the build.
         removed: takes of the build that the project no longer names.
         changed: takes whose file changed.
-        retagged: takes whose tag file changed.
+        retagged: takes whose tag file or channel file changed.
         settings: top-level keys of the project file that changed.
         code: the database was made by other code.
     """
@@ -77,7 +77,7 @@ def compare(old: Inputs, new: Inputs) -> Staleness:
     added = tuple(label for label in after if label not in before)
     removed = tuple(label for label in before if label not in after)
     changed = tuple(label for label in both if before[label].sha256 != after[label].sha256)
-    retagged = tuple(label for label in both if before[label].tags_sha256 != after[label].tags_sha256)
+    retagged = tuple(label for label in both if _annotations(before[label]) != _annotations(after[label]))
     absent: Any = object()
     keys = dict.fromkeys([*old.project, *new.project])
     settings = tuple(key for key in keys if old.project.get(key, absent) != new.project.get(key, absent))
@@ -88,7 +88,7 @@ def compare(old: Inputs, new: Inputs) -> Staleness:
             (added, "were added"),
             (removed, "were removed"),
             (changed, "changed"),
-            (retagged, "have other tag files"),
+            (retagged, "have other tags or numbers beside them"),
         )
         if labels
     ]
@@ -99,3 +99,7 @@ def compare(old: Inputs, new: Inputs) -> Staleness:
     if not reasons and old != new:
         reasons.append("the takes are in another order")
     return Staleness(tuple(reasons), added, removed, changed, retagged, settings, code)
+
+
+def _annotations(take: TakeInput) -> tuple[str | None, str | None]:
+    return take.tags_sha256, take.channels_sha256

@@ -7,6 +7,7 @@ and copies what it reads. Header bytes depend on names, types and shapes only: s
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import os
@@ -39,6 +40,7 @@ _CODES = {
 _DTYPES = {code: np.dtype(name) for name, code in _CODES.items()}
 _ALIGNMENT = 64
 _MAX_HEADER = 100_000_000
+CHECKSUM_BYTES = 16
 
 
 def _header(entries: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]) -> bytes:
@@ -64,14 +66,24 @@ class RowWriter:
         self._shape = shape
         self._rows = 0
         self._file = path.open("wb")
-        self._file.write(_header({name: (np.dtype(dtype), shape)}))
+        self._hash = hashlib.blake2b(digest_size=CHECKSUM_BYTES)
+        self._write(_header({name: (np.dtype(dtype), shape)}))
 
     def append(self, rows: Array) -> None:
         """Add rows ``[n, *row_shape]``."""
         if rows.shape[1:] != self._shape[1:]:
             raise ValueError(f"rows of shape {rows.shape[1:]} where {self._shape[1:]} are expected")
-        self._file.write(np.ascontiguousarray(rows, self._dtype).data)
+        self._write(np.ascontiguousarray(rows, self._dtype).data)
         self._rows += rows.shape[0]
+
+    @property
+    def checksum(self) -> str:
+        """BLAKE2b of all that was written so far, as :func:`checksum_of` gives it."""
+        return self._hash.hexdigest()
+
+    def _write(self, data: bytes | memoryview) -> None:
+        self._file.write(data)
+        self._hash.update(data)
 
     def __enter__(self) -> RowWriter:
         return self
@@ -137,6 +149,16 @@ def _view(buffer: mmap.mmap, base: int, name: str, entry: Mapping[str, Any]) -> 
     if stop - start != count * dtype.itemsize or base + stop > len(buffer):
         raise ValueError(f"{name!r} should end at byte {base + stop}, the file has {len(buffer)}")
     return np.frombuffer(buffer, dtype, count, base + start).reshape(shape)
+
+
+def checksum_of(path: Path) -> str:
+    """BLAKE2b of a file's bytes, in hexadecimal digits.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=CHECKSUM_BYTES)).hexdigest()
 
 
 def sync_folder(folder: Path) -> None:

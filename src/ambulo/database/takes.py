@@ -16,6 +16,7 @@ import msgspec
 
 from ambulo.database.project import Project, SourceSpec
 from ambulo.errors import ProjectError, nearest_names, printable
+from ambulo.formats.channel_file import channel_file_of
 from ambulo.formats.paths import is_file, is_folder
 from ambulo.formats.tag_file import tag_file_of
 
@@ -169,7 +170,7 @@ class Hasher:
 
 
 class TakeInput(msgspec.Struct, frozen=True, array_like=True):
-    """The content that one take brings into a build: hashes of its file and of its tag file.
+    """The content that one take brings into a build: hashes of its file and of the files with its annotations.
 
     The file's is empty where it cannot be read: such a take is a problem of its own, not of the whole build.
     """
@@ -177,13 +178,14 @@ class TakeInput(msgspec.Struct, frozen=True, array_like=True):
     label: str
     sha256: str
     tags_sha256: str | None
+    channels_sha256: str | None
 
 
 def hash_takes(takes: Sequence[Take], hasher: Hasher) -> list[TakeInput]:
     """The inputs of all takes.
 
     Raises:
-        ProjectError: a tag file cannot be read.
+        ProjectError: a tag file or channel file cannot be read.
     """
     inputs = []
     for take in takes:
@@ -191,5 +193,6 @@ def hash_takes(takes: Sequence[Take], hasher: Hasher) -> list[TakeInput]:
             digest = hasher.sha256(take.path) or ""
         except ProjectError:  # the preparation meets it again, and says so of this take
             digest = ""
-        inputs.append(TakeInput(take.label, digest, hasher.sha256(tag_file_of(take.path))))
+        annotations = (hasher.sha256(file(take.path)) for file in (tag_file_of, channel_file_of))
+        inputs.append(TakeInput(take.label, digest, *annotations))
     return inputs

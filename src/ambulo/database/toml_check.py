@@ -54,6 +54,11 @@ def check_keys(
         inner = _struct_in(hints[key])
         if inner is None:
             continue
+        if typing.get_origin(hints[key]) is dict:  # the keys are the user's own names
+            for name, item in value.items() if isinstance(value, dict) else ():
+                if isinstance(item, dict):
+                    check_keys(item, inner, text, file, (*here, name), top)
+            continue
         if isinstance(value, dict):
             check_keys(value, inner, text, file, here, top)
         elif isinstance(value, list):

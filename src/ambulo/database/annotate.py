@@ -1,0 +1,188 @@
+"""What people say about takes: tags and numbers from the project file, folders, file names and files beside takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from ambulo.database.annotation_settings import MIRRORED
+from ambulo.database.catalog import FrameNumber, FrameRange
+from ambulo.database.project import Project
+from ambulo.database.records import ClipRecord
+from ambulo.database.tags import mirrored_tag, range_to_frames, tags_of_file_name, tags_of_folders
+from ambulo.database.takes import Take
+from ambulo.errors import ProjectError, nearest_names
+from ambulo.formats.channel_file import NumberRange, channel_file_of, read_channel_rows
+from ambulo.formats.tag_file import TagRange, check_tag, read_tag_rows, tag_file_of
+from ambulo.motion.motion import Note
+
+
+class TagNote(NamedTuple):
+    """A tag of a take, where it comes from, and the line of its file."""
+
+    range: TagRange
+    origin: str
+    line: int | None = None
+
+
+class NumberNote(NamedTuple):
+    """A number of a take, where it comes from, and the line of its file."""
+
+    range: NumberRange
+    origin: str
+    line: int | None = None
+
+
+class TakeAnnotations(NamedTuple):
+    """All that is said about one take. Of numbers of one channel, the later ones hold."""
+
+    tags: list[TagNote]
+    numbers: list[NumberNote]
+
+
+def read_annotations(project: Project, takes: Sequence[Take]) -> list[TakeAnnotations]:
+    """The annotations of every take.
+
+    Raises:
+        ProjectError: a file is wrong, or two annotations contradict each other; with the line.
+    """
+    return [TakeAnnotations(_tags(project, take), _numbers(project, take)) for take in takes]
+
+
+def _tags(project: Project, take: Take) -> list[TagNote]:
+    source = project.sources[take.source]
+    notes = [TagNote(TagRange(None, None, check_tag(tag)), "project") for tag in source.tags]
+    if "folder" in source.tags_from:
+        notes += [TagNote(TagRange(None, None, tag), "folder") for tag in tags_of_folders(take.relative)]
+    if "name" in source.tags_from:
+        notes += [TagNote(TagRange(None, None, tag), "name") for tag in tags_of_file_name(take.relative)]
+    file = tag_file_of(take.path)
+    if file.exists():
+        notes += [TagNote(row.range, "file", row.line) for row in read_tag_rows(file)]
+    unique = {(note.range, note.origin): note for note in reversed(notes)}  # of equal ones, the first line
+    kept = list(reversed(unique.values()))
+    for group in project.tags.exclusive:
+        _check_exclusive([note for note in kept if note.range.tag in group], take)
+    return kept
+
+
+def _check_exclusive(notes: Sequence[TagNote], take: Take) -> None:
+    for one, other in combinations(notes, 2):
+        if one.range.tag == other.range.tag:
+            continue
+        start = max(one.range.start or 0.0, other.range.start or 0.0)
+        stops = [note.range.stop for note in (one, other) if note.range.stop is not None]
+        if stops and min(stops) <= start:
+            continue
+        until = f"to {min(stops):g} s" if stops else "on"
+        lines = [note.line for note in (one, other) if note.line is not None]
+        raise ProjectError(
+            f"{_said(one)} and {_said(other)} both hold from {start:g} s {until}, but [tags] exclusive allows one of "
+            "them",
+            path=tag_file_of(take.path) if lines else take.path,
+            line=max(lines, default=None),
+            key="tags.exclusive",
+            remedy="let one range stop where the other starts, or take the group out of ambulo.toml",
+        )
+
+
+def _said(note: TagNote) -> str:
+    origins = {"file": f"line {note.line}", "name": "the file's name", "folder": "a folder's name"}
+    return f"{note.range.tag!r} ({origins.get(note.origin, 'the project file')})"
+
+
+def _numbers(project: Project, take: Take) -> list[NumberNote]:
+    given = project.sources[take.source].numbers
+    notes = [NumberNote(NumberRange(None, None, name, value), "project") for name, value in sorted(given.items())]
+    file = channel_file_of(take.path)
+    if file.exists():
+        for row in read_channel_rows(file):
+            channel = project.channels.get(row.range.channel)
+            if channel is None:
+                raise ProjectError(
+                    f"the project has no channel {row.range.channel!r}; "
+                    f"{nearest_names(row.range.channel, project.channels)}",
+                    path=file,
+                    line=row.line,
+                    key="channel",
+                    remedy=f'declare it in ambulo.toml: [channels.{row.range.channel}] with its unit = "..."',
+                )
+            for value in (row.range.value, row.range.end_value):
+                fault = None if value is None else channel.fault(value)
+                if fault is not None:
+                    raise ProjectError(
+                        f"{row.range.channel} is {fault}", path=file, line=row.line, key=row.range.channel
+                    )
+            notes.append(NumberNote(row.range, "file", row.line))
+    return notes
+
+
+def tag_frames(
+    notes: Sequence[TagNote], clip: ClipRecord, rate: float, *, number: int, offset: int, mirrored: bool
+) -> Iterator[FrameRange]:
+    """The tags of a take on one of its clips.
+
+    Args:
+        notes: of the take.
+        clip: its record.
+        rate: frames a second.
+        number: of the clip in the database.
+        offset: its first frame there.
+        mirrored: the clip is the mirrored copy.
+    """
+    for note in notes:
+        entry = note.range
+        start, stop = _frames(entry, clip, rate)
+        if stop > start:
+            tag = mirrored_tag(entry.tag) if mirrored else entry.tag
+            yield FrameRange(number, tag, offset + start, offset + stop, note.origin, entry.priority, entry.bonus)
+    if mirrored:
+        yield FrameRange(number, MIRRORED, offset, offset + clip.frame_count, "mirror")
+
+
+def number_frames(
+    notes: Sequence[NumberNote],
+    clip: ClipRecord,
+    project: Project,
+    *,
+    number: int,
+    offset: int,
+    mirrored: bool,
+) -> Iterator[FrameNumber]:
+    """The numbers of a take on one of its clips; arguments as in :func:`tag_frames`."""
+    for note in notes:
+        entry = note.range
+        start, stop = _frames(entry, clip, project.rate)
+        if stop <= start:
+            continue
+        sign = -1.0 if mirrored and project.channels[entry.channel].mirrored == "negated" else 1.0
+        first = last = entry.value
+        if entry.end_value is not None and entry.start is not None and entry.stop is not None:
+            slope = (entry.end_value - entry.value) / (entry.stop - entry.start)
+            first, last = (
+                entry.value + slope * (clip.start_time + frame / project.rate - entry.start) for frame in (start, stop)
+            )
+        yield FrameNumber(number, entry.channel, offset + start, offset + stop, sign * first, sign * last, note.origin)
+
+
+def _frames(entry: TagRange | NumberRange, clip: ClipRecord, rate: float) -> tuple[int, int]:
+    return range_to_frames(entry.start, entry.stop, rate=rate, frame_count=clip.frame_count, start_time=clip.start_time)
+
+
+def outside_notes(said: TakeAnnotations, clips: Sequence[ClipRecord], rate: float) -> list[Note]:
+    """Warnings about ranges of a take that hold on no frame of any of its clips."""
+    notes = []
+    usable = ", ".join(f"{c.start_time:.2f} to {c.start_time + c.frame_count / rate:.2f} s" for c in clips)
+    for kind, entries in (("tag", said.tags), ("number", said.numbers)):
+        for note in entries:
+            entry = note.range
+            if all(stop <= start for start, stop in (_frames(entry, clip, rate) for clip in clips)):
+                name = entry.tag if isinstance(entry, TagRange) else entry.channel
+                until = "its end" if entry.stop is None else f"{entry.stop:g} s"
+                text = (
+                    f"{name!r} from {entry.start or 0.0:g} s to {until} lies outside of what is used of the take "
+                    f"({usable}) and holds nowhere"
+                )
+                notes.append(Note(f"{kind}_outside", text, warning=True, line=note.line))
+    return notes
