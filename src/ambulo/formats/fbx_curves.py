@@ -22,6 +22,7 @@ _CLAMP, _TIME_INDEPENDENT, _CLAMP_PROGRESSIVE = 0x1000, 0x2000, 0x4000
 _WEIGHTED_RIGHT, _WEIGHTED_NEXT_LEFT = 0x1000000, 0x2000000
 _THIRD = 1.0 / 3.0
 _HALVINGS = 48
+_SMALLEST_NORMAL_BITS = 0x00800000
 
 
 class Curve(NamedTuple):
@@ -82,9 +83,10 @@ def read_curve(entry: FbxObject) -> Curve | None:
 
 
 def _attribute_bits(node: Any) -> NDArray[np.uint32] | None:
-    """The attribute data as the bits of float32: two of the weights are packed into one number's bits.
+    """The attribute data as the bits of float32; weights are packed into the bits of one number of each four.
 
-    Text files write those bits as an integer.
+    Text files hold either decimal fractions or, as Autodesk's writer does, the bits themselves as whole numbers. Bits
+    of a slope are above those of the smallest normal float; whole numbers below that are meant as they stand.
     """
     floats: NDArray[np.float32] | None = node.array(np.float32)
     if floats is None:
@@ -92,9 +94,10 @@ def _attribute_bits(node: Any) -> NDArray[np.uint32] | None:
     bits = floats.view(np.uint32).copy()
     if node.place()[0] is not None:
         exact = node.array(np.float64)
-        packed = np.arange(len(bits)) % 4 == 2
-        whole = packed & (exact >= 65536.0) & (exact < 4294967296.0) & (exact == np.floor(exact))
-        bits[whole] = exact[whole].astype(np.uint32)
+        if (exact == np.floor(exact)).all() and (np.abs(exact) < 2.0**32).all():
+            packed = np.arange(len(bits)) % 4 == 2
+            coded = packed | (np.abs(exact) >= _SMALLEST_NORMAL_BITS)
+            bits[coded] = exact[coded].astype(np.int64).astype(np.uint32)
     return bits
 
 
@@ -117,7 +120,6 @@ def _attributes(found: dict[str, Any], count: int, entry: FbxObject) -> tuple[ND
 
 def _pieces(times: Ticks, values: Doubles, flags: NDArray[np.int64], data: NDArray[np.uint32], unsorted: bool) -> Curve:
     """The Bezier pieces that keys and their attributes describe."""
-    count = len(times)
     seconds = (times.astype(np.float64) - float(times[0])) / TICKS_PER_SECOND
     span, change = np.diff(seconds), np.diff(values)
     secant = change / span
@@ -126,22 +128,16 @@ def _pieces(times: Ticks, values: Doubles, flags: NDArray[np.int64], data: NDArr
     numbers = data.view(np.float32).astype(np.float64)
     numbers[~np.isfinite(numbers)] = 0.0
     automatic = cubic & ((flags & (_TCB | _USER)) == 0)
+    tcb = cubic & ((flags & _TCB) != 0)
     right = np.where(cubic & ((flags & _USER) != 0), numbers[:, 0], 0.0)
-    next_left = np.where(cubic & ((flags & _USER) != 0), numbers[:, 1], 0.0)
+    # The slope at the end of a piece is kept with the key before it, unless the key after it finds its own.
+    left = np.append(0.0, np.where(cubic & ~tcb, numbers[:, 1], 0.0)[:-1])
     packed = data[:, 2]
     weight_right = np.where((flags & _WEIGHTED_RIGHT) != 0, (packed & 0xFFFF) / 1e4, _THIRD)
     weight_left = np.where((flags & _WEIGHTED_NEXT_LEFT) != 0, (packed >> 16) / 1e4, _THIRD)
-    left = np.zeros(count)
-    left[1:] = next_left[:-1]
     if automatic.any():
         slopes = _automatic_slopes(seconds, values, flags, secant)
-        right = np.where(automatic, slopes, right)
-        # A piece belongs to the key before it, but its last slope is that of the key after it where that is automatic.
-        left = np.where(automatic | (np.append(False, automatic[:-1])), slopes, left)
-        left[1:] = np.where(
-            ((flags[1:] & _USER) != 0) & cubic[1:] & cubic[:-1] & ((flags[:-1] & _USER) != 0), next_left[:-1], left[1:]
-        )
-    tcb = cubic & ((flags & _TCB) != 0)
+        right, left = np.where(automatic, slopes, right), np.where(automatic, slopes, left)
     if tcb.any():
         tcb_left, tcb_right = _tcb_slopes(secant, numbers)
         right, left = np.where(tcb, tcb_right, right), np.where(tcb, tcb_left, left)
@@ -156,25 +152,22 @@ def _pieces(times: Ticks, values: Doubles, flags: NDArray[np.int64], data: NDArr
 
 
 def _automatic_slopes(seconds: Doubles, values: Doubles, flags: NDArray[np.int64], secant: Doubles) -> Doubles:
-    """Slopes that look at the keys before and after; level at both ends, and at extremes where clamped."""
+    """Slopes that look at the keys before and after; where clamped, level at the ends and at extremes."""
     slopes = np.zeros(len(values))
-    if len(values) < 3:
+    if len(values) < 2:
         return slopes
     before, after = secant[:-1], secant[1:]
     across = (values[2:] - values[:-2]) / (seconds[2:] - seconds[:-2])
     near = (seconds[1:-1] - seconds[:-2]) / (seconds[2:] - seconds[:-2])
-    inner = flags[1:-1]
-    slope = np.where(
-        (inner & _TIME_INDEPENDENT) != 0, across, 0.5 * across + 0.5 * (before * (1 - near) + after * near)
-    )
-    level = (np.diff(values)[:-1] == 0.0) | (np.diff(values)[1:] == 0.0)
-    slope = np.where(((inner & _CLAMP) != 0) & level, 0.0, slope)
-    # Progressive: never steeper than what would reach the next key's value at its control point.
-    most = np.minimum(np.abs(before), np.abs(after)) / _THIRD
-    turning = before * after <= 0.0
-    bounded = np.where(turning, 0.0, np.clip(slope, -most, most))
-    slopes[1:-1] = np.where((inner & _CLAMP_PROGRESSIVE) != 0, bounded, slope)
-    return slopes
+    mixed = 0.5 * across + 0.5 * (before * (1.0 - near) + after * near)
+    slopes[1:-1] = np.where((flags[1:-1] & _TIME_INDEPENDENT) != 0, across, mixed)
+    slopes[[0, -1]] = secant[[0, -1]]
+    earlier, later = np.append(0.0, secant), np.append(secant, 0.0)
+    level = (np.append(secant[0], secant) == 0.0) | (np.append(secant, secant[-1]) == 0.0)
+    slopes = np.where(((flags & _CLAMP) != 0) & level, 0.0, slopes)
+    # Progressive: never steeper than what would reach a neighbour's value at its control point.
+    most = np.where(earlier * later > 0.0, np.minimum(np.abs(earlier), np.abs(later)) / _THIRD, 0.0)
+    return np.where((flags & _CLAMP_PROGRESSIVE) != 0, np.clip(slopes, -most, most), slopes)
 
 
 def _tcb_slopes(secant: Doubles, numbers: Doubles) -> tuple[Doubles, Doubles]:

@@ -13,7 +13,7 @@ from ambulo.formats.format import Format, ReadOptions, read_head
 from ambulo.formats.paths import is_file, is_folder, write_whole
 from ambulo.motion.motion import Motion
 
-FORMATS: tuple[Format, ...] = (bvh.FORMAT, gltf.GLB, gltf.GLTF, amass.FORMAT, acclaim.FORMAT)
+FORMATS: tuple[Format, ...] = (bvh.FORMAT, gltf.GLB, gltf.GLTF, amass.FORMAT, acclaim.FORMAT, fbx.FORMAT)
 
 
 def load(
