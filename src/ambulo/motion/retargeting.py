@@ -51,7 +51,7 @@ class RetargetSettings:
     heights: bool = True
     damping: float = DAMPING
     iterations: int = ITERATIONS
-    reach_buffer: float = 0.02
+    reach_buffer: float = 0.01
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.damping) and self.damping > 0.0):

@@ -11,10 +11,12 @@ from ambulo.maths.kernels import (
     Quaternion,
     Vector,
     kernel,
+    quat_from_scaled_angle_axis,
     quat_inverse,
     quat_multiply,
     quat_normalize,
     quat_rotate,
+    vec_dot,
     vec_length,
     vec_subtract,
 )
@@ -23,6 +25,7 @@ from ambulo.motion.inverse_kinematics_kernels import quaternion_at, soft_limit, 
 
 # Which part of a leg a joint belongs to.
 THIGH, SHANK, FOOT = 1, 2, 3
+LEAST_BEND = 0.03  # Radians of a knee before it is solved for.
 
 
 @kernel
@@ -144,23 +147,41 @@ def retarget_frames(
                     wanted = (hip[0] + s * way[0], hip[1] + s * way[1], hip[2] + s * way[2])
                 for k in range(3):
                     points[0, k], points[1, k], points[2, k] = hip[k], knee[k], ankle[k]
-                # The knee bends about the line square to thigh and shank; where it is straight, about its own hinge.
+                # The knee bends about the line square to thigh and shank; the straighter it is (CMU's knees lock, and
+                # then that line is noise), the more about its own hinge.
                 bend = cross(vec_subtract(knee, hip), vec_subtract(ankle, knee))
                 own = quat_rotate(quaternion_at(g, upper), vector_at(knee_axes, f))
-                size = 0.02 * longest * longest
-                axis = (bend[0] + size * own[0], bend[1] + size * own[1], bend[2] + size * own[2])
+                size = 0.1 * longest * longest
+                forwards = 1.0 if vec_dot(bend, own) > 0.0 else 0.0
+                axis = (
+                    forwards * bend[0] + size * own[0],
+                    forwards * bend[1] + size * own[1],
+                    forwards * bend[2] + size * own[2],
+                )
                 norm = max(vec_length(axis), 1e-12)
                 for k in range(3):
                     axes[1, k] = axis[k] / norm
+                flex = vec_dot(bend, vector_at(axes, 1)) / (0.25 * longest * longest)
+                early = (0.0, 0.0, 0.0, 1.0)
+                if flex < LEAST_BEND:
+                    # From straight, least squares know no way in, and from beyond it they would bend it backwards.
+                    angle = LEAST_BEND - flex
+                    early = quat_from_scaled_angle_axis(
+                        (angle * axes[1, 0], angle * axes[1, 1], angle * axes[1, 2])
+                    )
+                    shank = quat_rotate(early, vec_subtract(ankle, knee))
+                    for k in range(3):
+                        points[2, k] = knee[k] + shank[k]
                 steps[t, f] = solve_damped(points, axes, free, turns, wanted, damping, iterations)
                 gaps[t, f] = math.sqrt((points[2, 0] - x) ** 2 + (points[2, 1] - y) ** 2 + (points[2, 2] - z) ** 2)
+                shank_turn = quat_multiply(quaternion_at(turns, 1), early)
                 for j in range(joints):
                     if parts[j, 0] != f:
                         continue
                     if parts[j, 1] == THIGH:
                         put4(g, j, quat_multiply(quaternion_at(turns, 0), quaternion_at(g, j)))
                     elif parts[j, 1] == SHANK:
-                        put4(g, j, quat_multiply(quaternion_at(turns, 1), quaternion_at(g, j)))
+                        put4(g, j, quat_multiply(shank_turn, quaternion_at(g, j)))
                     if j != upper:
                         place(p, g, offsets, j, parents[j])
         for j in range(joints):
