@@ -33,7 +33,7 @@ from ambulo.database.report import BuildReport, TakeProblem, problems_of, report
 from ambulo.database.soundness import check_sound
 from ambulo.database.storage import Array, checksum_of, map_tensors
 from ambulo.database.swap import BuildLock, behind_links, recover, staging_of, swap_in
-from ambulo.database.takes import Hasher, Take, find_takes, hash_takes
+from ambulo.database.takes import Hasher, Take, find_orphans, find_takes, hash_takes
 from ambulo.errors import DatabaseError, ProjectError
 
 Progress = Callable[[str, int, int], None]
@@ -131,6 +131,7 @@ def _report(
         project.rate,
         takes,
         state,
+        find_orphans(project),
         megabytes=sum(list_files(folder).values()) / 1e6,
         prepared=prepared,
         workers=workers,
@@ -243,11 +244,13 @@ class _Build:
             return
         work = []
         for number in numbers:
-            take, source = self.takes[number], self.project.sources[self.takes[number].source]
+            take = self.takes[number]
+            source, spec = self.project.source_of(take.source, take.label), self.project.take_spec(take.label)
             work.append(
                 PrepareJob(
                     *(number, self.keys[number], take.path, take.size, source.unit, source.up, source.rate),
                     *(dict(self.project.roles), self.project.prepare, self.project.mirror, self._work_file(number)),
+                    corrections=None if spec is None else spec.corrections,
                 )
             )
         workers = worker_count(jobs, work)

@@ -12,6 +12,7 @@ import msgspec
 from ambulo.database.annotation_settings import COMPUTED_CHANNELS, NumericChannel, TagSettings
 from ambulo.database.feature_spec import DEFAULT_FEATURES, FEATURE_KINDS, JOINT_KINDS, FeatureSpec
 from ambulo.database.play_settings import PlaySettings
+from ambulo.database.take_spec import TakeSpec
 from ambulo.database.toml_check import check_keys, line_of, validation_error
 from ambulo.errors import FormatError, ProjectError, nearest_names
 from ambulo.formats.paths import is_file, is_folder
@@ -95,6 +96,14 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def take_spec(self, label: str) -> TakeSpec | None:
         """The corrections of a take, by the name that reports call it; None where there are none."""
         return next((spec for spec in self.takes if spec.file == label), None)
+
+    def source_of(self, number: int, label: str) -> SourceSpec:
+        """The source of a take, with the rate and the unit that are given for the take itself."""
+        source, spec = self.sources[number], self.take_spec(label)
+        if spec is None:
+            return source
+        known = {key: value for key in ("rate", "unit") if (value := getattr(spec, key)) is not None}
+        return msgspec.structs.replace(source, **known)
 
     @property
     def database_folder(self) -> Path:
@@ -200,6 +209,12 @@ def _check_values(project: Project, text: str, file: Path) -> None:
     for group in project.tags.exclusive:
         for tag in group:
             check_tag(tag, path=file, line=line_of(text, ("tags", "exclusive")))
+    files: set[str] = set()
+    for number, spec in enumerate(project.takes):
+        wrong_take = ("file", f"{spec.file!r} has two [[takes]] entries") if spec.file in files else spec.fault()
+        if wrong_take is not None:
+            raise fail(wrong_take[1], "takes", number, wrong_take[0])
+        files.add(spec.file)
     for number, source in enumerate(project.sources):
         for name, value in source.numbers.items():
             at = ("sources", number, "numbers", name)

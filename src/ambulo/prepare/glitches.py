@@ -86,11 +86,11 @@ def find_glitches(motion: Motion, *, speed: float = 20.0, pose: GlobalPose | Non
             pops[at] = across < POP_RETURN * least[at]
         flags = np.concatenate([np.zeros_like(pops[:1]), pops])
         values = np.concatenate([np.zeros_like(least[:1]), least])
-        found += _runs(flags, np.degrees(values) * motion.rate, 1, "pop", names, _displacements(motion, values))
+        found += _runs(flags, np.degrees(values) * motion.rate, 1, "pop", names, (motion, values))
         # A pop is also two turns; it is told once.
         flips[:-1] &= ~pops
         flips[1:] &= ~pops
-    found += _runs(flips, np.degrees(steps) * motion.rate, 2, "flip", names, _displacements(motion, steps))
+    found += _runs(flips, np.degrees(steps) * motion.rate, 2, "flip", names, (motion, steps))
     return sorted(found, key=lambda glitch: (glitch.start_frame, glitch.reason))
 
 
@@ -117,12 +117,16 @@ def _runs(
     reach: int,
     reason: str,
     names: tuple[str, ...],
-    displacements: NDArray[np.floating] | None = None,
+    turned: tuple[Motion, NDArray[np.floating]] | None = None,
 ) -> list[Glitch]:
-    """Join flagged rows into stretches; a flag at row t concerns the frames ``[t, t + reach)``."""
+    """Join flagged rows into stretches; a flag at row t concerns the frames ``[t, t + reach)``.
+
+    ``turned``: the motion and the angles, where the displacement is to be told.
+    """
     rows = np.flatnonzero(flags.any(axis=1))
     if rows.size == 0:
         return []
+    displacements = None if turned is None else _displacements(*turned)
     glitches = []
     for group in np.split(rows, np.flatnonzero(np.diff(rows) > 4 + reach) + 1):
         inside = np.where(flags[group], values[group], -np.inf)

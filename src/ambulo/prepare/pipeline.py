@@ -15,6 +15,7 @@ from ambulo.motion.motion import Motion, Note
 from ambulo.motion.resampling import resample
 from ambulo.prepare.clip import PreparedClip
 from ambulo.prepare.contacts import contacts
+from ambulo.prepare.corrections import Corrections
 from ambulo.prepare.floor import floor_height
 from ambulo.prepare.glitches import SERIOUS, Glitch, find_glitches
 from ambulo.prepare.root import attach_root, root_motion
@@ -33,6 +34,7 @@ def prepare_take(
     motion: Motion,
     settings: PrepareSettings | None = None,
     roles_overrides: Mapping[str, str] | None = None,
+    corrections: Corrections | None = None,
 ) -> PreparedClip:
     """Prepare one take.
 
@@ -43,6 +45,7 @@ def prepare_take(
         motion: a take as a reader gives it, in metres and +Y up.
         settings: constants; the defaults are the published ones.
         roles_overrides: role -> joint name, where the detection is wrong.
+        corrections: what is known of this one take; it wins over what would be found.
 
     Raises:
         SkeletonError: hips, legs or feet cannot be told on this skeleton, or an override names nothing.
@@ -75,6 +78,8 @@ def prepare_take(
 
     pose = forward_motion(motion)
     trim = usable_range(motion, pose=pose) if settings.trim else TrimReport(0, motion.frame_count)
+    if corrections is not None:
+        trim = _corrected(trim, corrections, motion)
     notes += [Note("trim", reason) for reason in trim.reasons]
     start_time = trim.start_frame / motion.rate
     part = slice(trim.start_frame, trim.stop_frame)
@@ -88,8 +93,14 @@ def prepare_take(
     if resampled is not motion:
         pose = forward_motion(resampled)
     valid = ~_glitch_frames(glitches, motion.rate, settings, resampled.frame_count)
+    for first, last in corrections.skip_frames if corrections is not None else ():
+        valid[_frames_between(first - trim.start_frame, last - trim.start_frame, motion.rate, 0.0, settings)] = False
 
-    if settings.floor:
+    lift = corrections.lift if corrections is not None else None
+    if lift is not None:
+        notes.append(Note("floor", f"the take was moved by {100 * lift:+.1f} cm, as the project says"))
+        resampled, pose = _lifted(resampled, pose, lift)
+    elif settings.floor:
         floor = floor_height(resampled, pose=pose)
         if floor.uneven:
             notes.append(Note("floor_uneven", "the feet stand at different heights: steps, slopes or a drifting floor"))
@@ -148,10 +159,47 @@ def _glitch_frames(
     for glitch in glitches:
         if glitch.displacement < SERIOUS:
             continue
-        start = (glitch.start_frame / source_rate - settings.glitch_margin) * settings.rate
-        stop = ((glitch.stop_frame - 1) / source_rate + settings.glitch_margin) * settings.rate
-        mask[max(0, int(np.ceil(start - 1e-6))) : max(0, int(np.floor(stop + 1e-6)) + 1)] = True
+        mask[_frames_between(glitch.start_frame, glitch.stop_frame, source_rate, settings.glitch_margin, settings)] = (
+            True
+        )
     return mask
+
+
+def _frames_between(
+    start_frame: int, stop_frame: int, source_rate: float, margin: float, settings: PrepareSettings
+) -> slice:
+    """Frames of the clip whose times lie in a range of frames of the take, with seconds of margin around it."""
+    start = (start_frame / source_rate - margin) * settings.rate
+    stop = ((stop_frame - 1) / source_rate + margin) * settings.rate
+    return slice(max(0, int(np.ceil(start - 1e-6))), max(0, int(np.floor(stop + 1e-6)) + 1))
+
+
+def _corrected(trim: TrimReport, corrections: Corrections, motion: Motion) -> TrimReport:
+    """The usable part with the ends that are given."""
+    start, stop = corrections.start_frame, corrections.stop_frame
+    for key, frame in (("start_frame", start), ("stop_frame", stop)):
+        if frame is not None and not 0 <= frame <= motion.frame_count:
+            raise MotionError(
+                f"{key} = {frame} lies outside the take, which has {motion.frame_count} frames",
+                path=motion.source.path,
+                key=key,
+                remedy="correct its [[takes]] entry in ambulo.toml",
+            )
+    reasons = [cut.reason for cut in trim.cuts if (start if cut.stop_frame <= trim.start_frame else stop) is None]
+    if start is not None and start > 0:
+        reasons.append(f"the first {start} frames are cut off, as the project says")
+    if stop is not None and stop < motion.frame_count:
+        reasons.append(f"the last {motion.frame_count - stop} frames are cut off, as the project says")
+    first = trim.start_frame if start is None else start
+    last = trim.stop_frame if stop is None else stop
+    if last <= first:
+        raise MotionError(
+            f"no frames are left between {first} and {last}",
+            path=motion.source.path,
+            key="start_frame",
+            remedy="correct its [[takes]] entry in ambulo.toml",
+        )
+    return TrimReport(first, last, tuple(reasons), trim.cuts)
 
 
 def _glitch_note(glitch: Glitch, start_time: float, rate: float) -> Note:

@@ -31,7 +31,7 @@ def find_bones(exam: Examination) -> list[Finding]:
     moves &= skeleton.parents >= 0
     for joint in _carriers(exam):
         moves[joint] = False
-    found = []
+    found: list[Finding] = []
     for joint in np.flatnonzero(moves)[: 4 * LISTED]:
         lengths = np.linalg.norm(motion.positions[:, joint], axis=-1)
         usual = float(np.median(lengths))

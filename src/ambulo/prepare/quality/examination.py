@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ambulo.motion.humanoid import detect_roles
 from ambulo.motion.kinematics import GlobalPose, forward_motion
@@ -42,8 +43,6 @@ class Examination:
 
     def at_rate(self, rate: float) -> Examination:
         """The same take, taken to be at another rate."""
-        from dataclasses import replace
-
         other = Examination.__new__(Examination)
         other.motion, other.settings, other.file_rate = replace(self.motion, rate=rate), self.settings, self.file_rate
         other.pose = self.pose
@@ -70,11 +69,7 @@ class Examination:
         """Faults of the capture; frames counted in the whole take."""
         part = self.usable
         pose = GlobalPose(self.pose.positions[part], self.pose.rotations[part])
-        found = find_glitches(
-            self.motion.slice(part.start, part.stop), speed=self.settings.glitch_speed, pose=pose
-        )
-        from dataclasses import replace
-
+        found = find_glitches(self.motion.slice(part.start, part.stop), speed=self.settings.glitch_speed, pose=pose)
         return [
             replace(glitch, start_frame=glitch.start_frame + part.start, stop_frame=glitch.stop_frame + part.start)
             for glitch in found
@@ -165,17 +160,32 @@ class Examination:
 def examined(motion: Motion, settings: PrepareSettings, roles: Mapping[str, str] | None = None) -> Examination:
     """A take ready to be examined, its roles found.
 
+    Thousands of takes share one skeleton: roles that were found on it once, legs and feet included, are kept.
+
     Raises:
         SkeletonError: an override in ``roles`` names no role or no joint.
     """
     if not motion.skeleton.roles or roles:
-        motion = motion.with_roles(detect_roles(motion.skeleton, motion, roles).roles)
+        skeleton = motion.skeleton
+        key = (skeleton.names, skeleton.parents.tobytes(), skeleton.offsets.tobytes(), *sorted((roles or {}).items()))
+        known = _known_roles.get(key)
+        if known is None:
+            known = detect_roles(skeleton, motion, roles).roles
+            if {"hips", "left_foot", "right_foot", "left_upper_leg", "right_upper_leg"} <= known.keys():
+                if len(_known_roles) >= _MOST_SKELETONS:
+                    _known_roles.clear()
+                _known_roles[key] = known
+        motion = motion.with_roles(known)
     return Examination(motion, settings, motion.rate)
 
 
-def runs(flags: Bool, least: int = 1) -> Iterator[tuple[int, int]]:
+_MOST_SKELETONS = 256
+_known_roles: dict[Hashable, dict[str, int]] = {}
+
+
+def runs(flags: ArrayLike, least: int = 1) -> Iterator[tuple[int, int]]:
     """Ranges ``[start, stop)`` of true entries, at least ``least`` long. Flags ``[T]``."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], np.asarray(flags, bool), [False]]).astype(np.int8)))
     for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         if stop - start >= least:
             yield start, stop

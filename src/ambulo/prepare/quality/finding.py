@@ -123,9 +123,7 @@ class TakeCheck(msgspec.Struct, frozen=True, kw_only=True):
             key: next((value for p in proposals if (value := getattr(p, key)) is not None), None)
             for key in ("rate", "unit", "lift")
         }
-        return Proposal(
-            max(starts, default=None), min(stops, default=None), skip_frames=joined_spans(skips), **first
-        )
+        return Proposal(max(starts, default=None), min(stops, default=None), skip_frames=joined_spans(skips), **first)
 
     @property
     def worst(self) -> Severity | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ambulo.prepare.floor import TIP_HEIGHT, TOLERANCE
 from ambulo.prepare.quality.examination import Examination, runs
 from ambulo.prepare.quality.finding import Finding, Proposal
 
@@ -29,7 +30,10 @@ def find_ground(exam: Examination) -> list[Finding]:
     whole = (0, exam.motion.frame_count)
     if floor.offset:
         low = floor.offset > 0.0
-        amount = abs(floor.offset)
+        # Where the very tips of the feet are known, they are put at y = 0 exactly: it lies within the tolerance.
+        exact = low and floor.penetration > 0.0 and floor.expected == TIP_HEIGHT <= TOLERANCE
+        lift = floor.penetration if exact else floor.offset
+        amount = abs(lift)
         under = f"; standing feet are {100 * floor.penetration:.1f} cm below y = 0" if floor.penetration > 0.005 else ""
         found.append(
             exam.finding(
@@ -39,8 +43,8 @@ def find_ground(exam: Examination) -> list[Finding]:
                 f"the whole take is {100 * amount:.1f} cm too {'low' if low else 'high'}{under}",
                 value=amount,
                 unit="m",
-                remedy=f"lift it by {100 * floor.offset:+.1f} cm",
-                proposal=Proposal(lift=round(float(floor.offset), 4)) if amount >= NOTABLE else None,
+                remedy=f"lift it by {100 * lift:+.1f} cm",
+                proposal=Proposal(lift=round(float(lift), 4)) if amount >= NOTABLE else None,
             )
         )
     if floor.uneven:

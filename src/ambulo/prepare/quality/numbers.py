@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ambulo.motion.motion import Motion
 from ambulo.prepare.quality.examination import runs
@@ -17,7 +18,8 @@ _TOLD_ELSEWHERE = frozenset({"frame_time", "slow", "one_frame"})
 
 def find_numbers(motion: Motion) -> list[Finding]:
     """Every joint's stretches of NaN or infinity. An occluded marker is a note, a joint an error."""
-    bad = ~(np.isfinite(motion.positions).all(axis=-1) & np.isfinite(motion.rotations).all(axis=-1))
+    finite = np.isfinite(motion.positions).all(axis=-1) & np.isfinite(motion.rotations).all(axis=-1)
+    bad: NDArray[np.bool_] = np.logical_not(finite)
     if not bad.any():
         return []
     markers = bool(motion.skeleton.joint_count > 1 and (motion.skeleton.parents < 0).all())

@@ -6,8 +6,8 @@ Nothing in a file of poses tells the time but the motion itself. Two clocks are 
 need some 0.35 s (P. Weyand et al., "Faster top running speeds are achieved with greater ground forces not more rapid
 leg movements", J. Appl. Physiol. 89, 2000), and only very slow walkers take more than 0.7 s.
 
-*Gravity.* Nothing pulls a body down but its weight: its centre falls with 9.81 m/s² at most, however it moves. Twice the
-rate makes that four times as much.
+*Gravity.* Nothing pulls a body down but its weight: its centre falls with 9.81 m/s² at most, however it moves. Twice
+the rate makes that four times as much.
 """
 
 from __future__ import annotations
@@ -132,25 +132,27 @@ def _repeats(exam: Examination) -> list[Finding]:
 def swing_time(exam: Examination) -> tuple[float, int]:
     """Median seconds that a foot is on its way in a step, and how many steps that is of; NaN and 0 without any.
 
-    A step is a stretch in which the ankle is faster (over the ground) than a quarter of its usual top speed, reaches half
-    of that, and comes :data:`STEP_LENGTH` leg lengths further. All of it is counted in frames, so that the rate changes
-    nothing but the seconds.
+    A step is a stretch in which the ankle is faster (over the ground) than a quarter of its usual top speed, reaches
+    half of that, and comes :data:`STEP_LENGTH` leg lengths further. All of it is counted in frames, so that the rate
+    changes nothing but the seconds.
     """
     part = exam.usable
     roles = exam.motion.skeleton.roles
-    lengths = []
+    lengths: list[int] = []
     for side in ("left", "right"):
         path = exam.pose.positions[part, roles[f"{side}_foot"]][:, [0, 2]].astype(np.float64)
         if len(path) < 8:
             continue
-        speed = np.linalg.norm(_gradient(path), axis=1)
+        speed = np.hypot(*_gradient(path).T)
         top = float(np.percentile(speed, 95))
         moving = np.flatnonzero(np.diff(np.concatenate([[False], speed > 0.25 * top, [False]]).astype(np.int8)))
-        for start, stop in zip(moving[::2], moving[1::2], strict=True):
-            whole = start > 0 and stop < len(speed)
-            far = float(np.linalg.norm(path[stop - 1] - path[start])) > STEP_LENGTH * exam.leg_length
-            if whole and far and speed[start:stop].max() > 0.5 * top:
-                lengths.append(stop - start)
+        starts, stops = moving[::2], moving[1::2]
+        if not len(starts):
+            continue
+        whole = (starts > 0) & (stops < len(speed))
+        far = np.hypot(*(path[stops - 1] - path[starts]).T) > STEP_LENGTH * exam.leg_length
+        quick = np.maximum.reduceat(np.append(speed, 0.0), moving)[::2] > 0.5 * top
+        lengths += (stops - starts)[whole & far & quick].tolist()
     if not lengths:
         return float("nan"), 0
     return float(np.median(lengths)) / exam.motion.rate, len(lengths)

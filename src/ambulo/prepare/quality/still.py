@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ambulo.prepare.quality.examination import Examination, runs
+from ambulo.prepare.quality.examination import Bool, Examination, runs
 from ambulo.prepare.quality.finding import Finding, Proposal
 
 FROZEN_SPEED = 2e-4
@@ -26,8 +26,10 @@ def find_all_zero(exam: Examination) -> list[Finding]:
     inner = motion.skeleton.parents >= 0
     if inner.sum() < LEAST_JOINTS or motion.frame_count < 2:
         return []
-    # |sin(angle / 2)| of every joint but the roots.
-    zero = (np.abs(motion.rotations[:, inner, :3]) < 0.5 * ZERO_ANGLE).all(axis=(1, 2))
+    # |sin(angle / 2)| of every joint but the roots; one of them rules nearly every frame out.
+    zero: Bool = np.all(np.abs(motion.rotations[:, int(np.argmax(inner)), :3]) < 0.5 * ZERO_ANGLE, axis=1)
+    candidates = np.flatnonzero(zero)
+    zero[candidates] = (np.abs(motion.rotations[candidates][:, inner, :3]) < 0.5 * ZERO_ANGLE).all(axis=(1, 2))
     if zero.any():
         roots = motion.positions[:, ~inner]
         still = np.ones(motion.frame_count, bool)
@@ -63,10 +65,11 @@ def find_frozen(exam: Examination) -> list[Finding]:
     steps = exam.steps[part.start : max(part.stop - 1, part.start)]
     if not len(steps):
         return []
-    still = steps.max(axis=1) < FROZEN_SPEED / motion.rate
-    if still.any():  # a turn about its own axis moves no joint, but is a movement
+    still: Bool = np.less(steps.max(axis=1), FROZEN_SPEED / motion.rate)
+    at = np.flatnonzero(still)
+    if at.size:  # a turn about its own axis moves no joint, but is a movement
         q = motion.rotations[part]
-        still &= (np.abs(np.diff(q, axis=0)) < 0.5 * ZERO_ANGLE).all(axis=(1, 2))
+        still[at] = (np.abs(q[at + 1] - q[at]) < 0.5 * ZERO_ANGLE).all(axis=(1, 2))
     found = []
     for first, last in runs(still, max(4, round(FROZEN_TIME * motion.rate))):
         start, stop = first + part.start, last + part.start + 1
