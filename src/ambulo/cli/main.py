@@ -26,8 +26,10 @@ from ambulo.errors import AmbuloError, nearest_names
 VERBS: dict[str, str] = {
     "new": "make a project: from a folder of motion capture, or with the embedded takes",
     "build": "build the database of a project, or bring it up to date",
+    "tag": "add, remove and list the tags of a take",
     "info": "say what a project's database holds, and whether it is up to date",
     "simulate": "run a controller along a script, and write motion, measures and a report",
+    "retarget": "put a take on another skeleton",
     "picture": "draw many frames of a take or clip side by side, as PNG",
     "play": "steer the character in the browser",
 }

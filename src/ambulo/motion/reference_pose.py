@@ -325,7 +325,9 @@ def _from_take(skeleton: Skeleton, motion: Motion, pose: GlobalPose) -> Double:
         elbow_axis = np.array([0.0, -sign, 0.0])
         upper_bone = _bone(p, q, upper, elbow)
         bends = None if hand is None else np.cross(p[:, elbow] - p[:, upper], p[:, hand] - p[:, elbow])
-        hang = quaternions.rotate(chest_now, np.array([0.0, 0.0, -1.0]))  # arms that hang straight: the crease faces ahead
+        hang = quaternions.rotate(
+            chest_now, np.array([0.0, 0.0, -1.0])
+        )  # arms that hang straight: the crease faces ahead
         side_hint = np.cross(p[:, elbow] - p[:, upper], -hang) if bends is None else bends
         frames[upper] = _limb_frame(q[:, upper], upper_bone, out, side_hint, elbow_axis)
         if hand is not None:

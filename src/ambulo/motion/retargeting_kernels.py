@@ -114,7 +114,9 @@ def retarget_frames(
             if a >= 0:
                 q = quat_multiply(quaternion_at(source_rotations[t], a), quaternion_at(firsts, j))
                 if b != a:
-                    q = blend(q, quat_multiply(quaternion_at(source_rotations[t], b), quaternion_at(seconds, j)), shares[j])
+                    q = blend(
+                        q, quat_multiply(quaternion_at(source_rotations[t], b), quaternion_at(seconds, j)), shares[j]
+                    )
             elif above >= 0:
                 q = quat_multiply(quaternion_at(g, above), quaternion_at(rest, j))
             else:
@@ -166,9 +168,7 @@ def retarget_frames(
                 if flex < LEAST_BEND:
                     # From straight, least squares know no way in, and from beyond it they would bend it backwards.
                     angle = LEAST_BEND - flex
-                    early = quat_from_scaled_angle_axis(
-                        (angle * axes[1, 0], angle * axes[1, 1], angle * axes[1, 2])
-                    )
+                    early = quat_from_scaled_angle_axis((angle * axes[1, 0], angle * axes[1, 1], angle * axes[1, 2]))
                     shank = quat_rotate(early, vec_subtract(ankle, knee))
                     for k in range(3):
                         points[2, k] = knee[k] + shank[k]
