@@ -15,6 +15,7 @@ _HOMES = {
     "FormatError": "ambulo.errors",
     "Skeleton": "ambulo.motion.skeleton",
     "Motion": "ambulo.motion.motion",
+    "Markers": "ambulo.motion.markers",
     "load": "ambulo.formats.registry",
     "load_all": "ambulo.formats.registry",
     "save": "ambulo.formats.registry",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ambulo.formats.registry import load as load
     from ambulo.formats.registry import load_all as load_all
     from ambulo.formats.registry import save as save
+    from ambulo.motion.markers import Markers as Markers
     from ambulo.motion.motion import Motion as Motion
     from ambulo.motion.skeleton import Skeleton as Skeleton
 

@@ -12,6 +12,7 @@ import pytest
 import ambulo
 from ambulo.errors import FormatError, MotionError
 from ambulo.motion.markers import Markers
+from ambulo.prepare.pipeline import prepare_take
 
 
 def c3d_bytes(
@@ -219,6 +220,13 @@ def test_slices_keep_what_was_seen(tmp_path: Path) -> None:
     np.testing.assert_array_equal(part.valid, seen[2:5])
     with pytest.raises(MotionError, match="as many flags"):
         Markers(part.skeleton, part.positions, part.rotations, 100.0, valid=seen)
+
+
+def test_markers_enter_no_database(tmp_path: Path) -> None:
+    with pytest.raises(MotionError, match="3 markers, not a skeleton"):
+        prepare_take(load(saved(tmp_path, c3d_bytes(points()))))
+    with pytest.raises(FormatError):
+        ambulo.save(load(tmp_path / "take.c3d"), tmp_path / "take.bvh")
 
 
 def test_refusals_say_what_is_wrong(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ambulo.errors import MotionError, SkeletonError
 from ambulo.motion.humanoid import detect_roles
 from ambulo.motion.kinematics import GlobalPose, forward_motion
+from ambulo.motion.markers import Markers
 from ambulo.motion.motion import Motion, Note
 from ambulo.motion.resampling import resample
 from ambulo.prepare.clip import PreparedClip
@@ -53,6 +54,12 @@ def prepare_take(
     """
     settings = settings or PrepareSettings()
     path = motion.source.path
+    if isinstance(motion, Markers):
+        raise MotionError(
+            f"these are {motion.skeleton.joint_count} markers, not a skeleton",
+            path=path,
+            remedy="solve a skeleton from them first, in the software that captured them, and export it as BVH or FBX",
+        )
     fault = settings.fault()
     if fault is not None:
         raise MotionError(f"the setting {fault[0]} = {fault[1]}", key=fault[0])
