@@ -135,7 +135,7 @@ def _by_matrices(actor: Actor, tree: NodeTree, poses: NodePoses) -> tuple[Float,
         column, parent = poses.column[node], tree.parents[node]
         own: Array = quaternions.to_matrix(poses.rotations[:, column].astype(np.float64))
         own = own * poses.scales[:, column, None, :].astype(np.float64)
-        at = poses.translations[:, column].astype(np.float64)
+        at: Array = poses.translations[:, column].astype(np.float64)
         if parent >= 0:
             at = origin[parent] + (linear[parent] @ at[..., None])[..., 0]
             own = linear[parent] @ own

@@ -27,11 +27,13 @@ class RateGuess(NamedTuple):
         rate: frames a second.
         reason: one phrase for a person.
         exact: whether every key falls on a frame.
+        even: whether a track of keys at even steps tells so.
     """
 
     rate: float
     reason: str
     exact: bool
+    even: bool = False
 
 
 def guess_rate(tracks: Sequence[Double]) -> RateGuess:
@@ -48,7 +50,7 @@ def guess_rate(tracks: Sequence[Double]) -> RateGuess:
     if known:
         rate = snap_rate(1.0 / min(known))
         if _SLOWEST <= rate <= _FASTEST and _on_frames(tracks, rate):
-            return RateGuess(rate, "its keys lie at even steps", True)
+            return RateGuess(rate, "its keys lie at even steps", True, True)
     if _on_frames(tracks, USUAL_RATE):
         least = min((float(np.diff(track).min()) for track in tracks if len(track) > 1), default=1.0)
         sampled = next((r for r in _CANDIDATES if r < USUAL_RATE and least * r < 1.5 and _on_frames(tracks, r)), None)

@@ -6,8 +6,8 @@ What is decided here, where files leave it open:
   body of an implausible size is a warning.
 - One animation is one :class:`~ambulo.motion.motion.Motion` a body, named after the animation; where the file has a
   single one, after the file. It begins at the earliest key of all its channels.
-- glTF has no frame rate. The rate at which all keys are frames is guessed from their times, for all animations of a
-  file together where possible, and reported; ``rate`` overrules it. Keys keep their times in seconds either way.
+- glTF has no frame rate. The rate at which all keys are frames is guessed from their times (from those of the whole
+  file where an animation's own do not tell) and reported; ``rate`` overrules it. Keys keep their times in seconds.
 - A channel that is missing leaves the node at rest, one with a single key holds it. Rotations take the shorter way.
 - Scales are folded into positions (an armature in centimetres becomes metres).
 - Key times that do not increase are refused; ``lenient`` leaves out the later key.
@@ -103,8 +103,9 @@ def _clips(document: Document, channels: Channels, options: ReadOptions) -> list
             rate, said = float(options.rate), f"sampled at {options.rate:g} frames a second, which was given"
             exact = True
         else:
-            shared = together is not None and together.exact and together.rate <= USUAL_RATE
-            guess = together if together is not None and shared else guess_rate(track)
+            guess = guess_rate(track)
+            if not guess.even and together is not None and together.exact and together.rate <= USUAL_RATE:
+                guess = together._replace(reason="all keys of the file lie on its frames")
             rate, exact = guess.rate, guess.exact
             said = f"sampled at {rate:g} frames a second (a guess): {guess.reason}"
         last = float(channels.last[row].max())
@@ -210,6 +211,7 @@ def _build(
         rate = float(options.rate or USUAL_RATE)
         mine = [_Clip(-1, document.path.stem, 0.0, rate, 0, 1, [rest])]
     motions = []
+    licence = _extras(document.root.asset.extras).licence
     for clip in mine:
         frames = slice(clip.start, clip.start + clip.count)
         source = Source(
@@ -219,6 +221,7 @@ def _build(
             metres_per_unit=placement.metres_per_unit,
             up=placement.up,
             notes=(*_clip_notes(clip, len(mine)), *shared),
+            licence=licence,
             attribution=document.root.asset.copyright,
         )
         name = clip.name if len(mine) > 1 else document.path.stem
@@ -274,21 +277,30 @@ def _place(
     return Placement(*unit, up), notes
 
 
+class _Extras(msgspec.Struct):
+    """What ambulo's writer leaves beside the standard's fields."""
+
+    end_offset: tuple[float, float, float] | None = None
+    licence: str = ""
+
+
+def _extras(raw: msgspec.Raw) -> _Extras:
+    if not bytes(raw).startswith(b"{"):
+        return _Extras()
+    try:
+        return msgspec.json.decode(raw, type=_Extras)
+    except msgspec.MsgspecError:
+        return _Extras()
+
+
 def _end_offsets(document: Document, actor: Actor) -> NDArray[np.float64]:
     """Tips of leaf bones, which ambulo's writer puts beside the node; NaN where there is none."""
     ends = np.full((len(actor.nodes), 3), np.nan)
     for place, node in enumerate(actor.nodes):
-        extras = document.root.nodes[node].extras if node >= 0 else b""
-        if len(bytes(extras)) and b"end_offset" in bytes(extras):
-            try:
-                ends[place] = msgspec.json.decode(extras, type=_Extras).end_offset
-            except msgspec.MsgspecError:
-                continue
-    return np.where(np.isfinite(ends).all(axis=1, keepdims=True) & (np.abs(ends) < 1e6), ends, np.nan)
-
-
-class _Extras(msgspec.Struct):
-    end_offset: tuple[float, float, float]
+        tip = _extras(document.root.nodes[node].extras).end_offset if node >= 0 else None
+        if tip is not None and all(abs(value) < 1e6 for value in tip):
+            ends[place] = tip
+    return ends
 
 
 def _unique(names: list[str]) -> list[str]:

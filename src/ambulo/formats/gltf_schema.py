@@ -17,13 +17,14 @@ Vector3 = tuple[float, float, float]
 Vector4 = tuple[float, float, float, float]
 
 
-class Asset(msgspec.Struct, gc=False):
-    """Which glTF this is."""
+class Asset(msgspec.Struct):
+    """Which glTF this is, and whose."""
 
     version: str = ""
     minVersion: str = ""
     copyright: str = ""
     generator: str = ""
+    extras: msgspec.Raw = msgspec.Raw()
 
 
 class Scene(msgspec.Struct):
