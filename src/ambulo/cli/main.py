@@ -5,8 +5,9 @@ A verb's module has
 - ``Arguments``: a dataclass; its fields are the options (see tyro), its docstring is the help. It has ``json: bool``.
 - ``run(arguments)``: does the work and returns the result, a value that msgspec can write as JSON, or None.
 - ``show(result)``: prints the result for a person. Not called with ``--json``.
+- ``exit_code(result)``, if it has one: the exit code, where a result that is no refusal is still no success.
 
-Progress goes to stderr (:mod:`ambulo.cli.progress`), results to stdout. Exit codes: 0 done, 2 refused (an
+Progress goes to stderr (:mod:`ambulo.cli.progress`), results to stdout. Exit codes: 0 done, 1 done but with findings (``check``), 2 refused (an
 :class:`~ambulo.errors.AmbuloError`, or wrong arguments), 130 interrupted.
 """
 
@@ -25,6 +26,8 @@ from ambulo.errors import AmbuloError, nearest_names
 
 VERBS: dict[str, str] = {
     "new": "make a project: from a folder of motion capture, or with the embedded takes",
+    "check": "look for what is wrong in takes: rates, T-poses, pops, floors, sliding feet",
+    "repair": "mend spikes, floor and feet of a take, into a new file",
     "build": "build the database of a project, or bring it up to date",
     "tag": "add, remove and list the tags of a take",
     "info": "say what a project's database holds, and whether it is up to date",
@@ -130,7 +133,8 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
             _print_json(result)
     else:
         module.show(result)
-    return 0
+    tell = getattr(module, "exit_code", None)
+    return 0 if tell is None else int(tell(result))
 
 
 def _first_sentence(box: str) -> str:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 class Arguments:
     """Put a humanoid's take on another humanoid skeleton.
 
-    Joints are mapped by what they are (left_foot, chest, ...), whatever they are called, and rest poses may differ. Where
-    the guess is wrong, write it into a file with --write-mapping, correct it there, and give it with --mapping.
+    Joints are mapped by what they are (left_foot, chest, ...), whatever they are called, and rest poses may differ.
+    Where the guess is wrong, write it into a file with --write-mapping, correct it there, and give it with --mapping.
     """
 
     source: Path
     """The take."""
     out: Path
     """The file to write; its ending tells the format."""
-    target: Path
-    """A file on the skeleton that the motion is to be put on: a character, or a take."""
+    target: Path | None = None
+    """Needed: a file on the skeleton that the motion is to be put on: a character, or a take."""
     mapping: Path | None = None
     """A mapping file: [joints], target joint = source joint or role."""
     write_mapping: Path | None = None
@@ -70,12 +70,14 @@ class Outcome(msgspec.Struct, frozen=True):
 
 def run(arguments: Arguments) -> Outcome:
     """Load, map, carry over, write."""
-    from ambulo.errors import MotionError
+    from ambulo.errors import AmbuloError, MotionError
     from ambulo.formats.paths import write_whole
     from ambulo.formats.registry import load, save
     from ambulo.motion.joint_mapping import mapping_text, read_mapping
     from ambulo.motion.retargeting import RetargetSettings, retarget
 
+    if arguments.target is None:
+        raise AmbuloError("onto which skeleton?", key="target", remedy="give a file on it with --target FILE")
     wishes = None if arguments.mapping is None else read_mapping(arguments.mapping)
     motion = load(arguments.source)
     if not 0 <= arguments.skip < motion.frame_count:

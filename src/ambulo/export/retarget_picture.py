@@ -1,4 +1,4 @@
-"""A picture to check a mapping by: source and target side by side, a line from each mapped joint to the one it follows."""
+"""A picture to check a mapping by: source and target side by side, lines between the joints that are mapped."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _draw_line(
     """A thin translucent line with a dot at each end."""
     count = int(np.ceil(np.abs(stop - start).max())) + 1
     points = np.linspace(start, stop, count)
-    ends = [end + (dx, dy) for end in (start, stop) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
+    ends = [end + np.array([dx, dy]) for end in (start, stop) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
     for where, strength in ((points, 0.45), (np.array(ends), 0.95)):
         x, y = np.rint(where[:, 0]).astype(int), np.rint(where[:, 1]).astype(int)
         inside = (x >= 0) & (x < pixels.shape[1]) & (y >= 0) & (y < pixels.shape[0])

@@ -1,4 +1,4 @@
-"""Which joint of one humanoid follows which joint of another: guessed from roles, names and structure, or from a file."""
+"""Which joint of one humanoid follows which joint of another: by roles, names and structure, or from a file."""
 
 from __future__ import annotations
 

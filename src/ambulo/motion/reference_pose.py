@@ -76,7 +76,7 @@ class ReferencePose:
         """float64 ``[J, 3]``, metres, the reference pose with the hips at the origin."""
         pose = forward(self.offsets[None], self.local_rotations[None], self.skeleton.parents)
         p = pose.positions[0].astype(np.float64)
-        return p - p[self.skeleton.role("hips")]
+        return np.asarray(p - p[self.skeleton.role("hips")])
 
     @cached_property
     def hips_over_toes(self) -> float:
@@ -126,7 +126,9 @@ def reference_pose(skeleton: Skeleton, motion: Motion | None = None, pose: Globa
         from_rest = True
         if motion is not None and taken:
             now = pose or forward_motion(motion)
-            _level_feet(rotations, skeleton, standing_toes(skeleton, motion.rate, now), now.rotations)
+            _level_feet(
+                rotations, skeleton, standing_toes(skeleton, motion.rate, now), now.rotations.astype(np.float64)
+            )
     elif taken and motion is not None:
         rotations = _from_take(skeleton, motion, pose or forward_motion(motion))
         from_rest = False
@@ -145,7 +147,7 @@ def reference_pose(skeleton: Skeleton, motion: Motion | None = None, pose: Globa
         toe = float((rest[index] + quaternions.rotate(turns[index], points))[:, 1].mean())
         ends = rest + quaternions.rotate(turns, np.nan_to_num(skeleton.end_offsets).astype(np.float64))
         lowest = float(min(rest[:, 1].min(), ends[:, 1].min()))
-        if -0.02 < lowest and 0.0 <= toe < _TRUSTED:
+        if lowest > -0.02 and 0.0 <= toe < _TRUSTED:
             height = toe
     return ReferencePose(skeleton, offsets, rotations, from_rest, joints, points, height)
 
@@ -296,7 +298,7 @@ def _from_take(skeleton: Skeleton, motion: Motion, pose: GlobalPose) -> Double:
     body = _body_frames(skeleton, p)
     frames: dict[int, Double] = {}
 
-    def put(joint: int, canonical: Double, weights: Double | None = None, snap: bool = True) -> None:
+    def put(joint: int, canonical: NDArray[np.floating], weights: Double | None = None, snap: bool = True) -> None:
         """The mean rotation from canonical axes to a joint's own, over time."""
         relative = quaternions.to_matrix(quaternions.inverse_multiply(q[:, joint], canonical))
         mean = np.einsum("tij,t->ij", relative, np.ones(len(p)) if weights is None else weights)
@@ -325,10 +327,9 @@ def _from_take(skeleton: Skeleton, motion: Motion, pose: GlobalPose) -> Double:
         elbow_axis = np.array([0.0, -sign, 0.0])
         upper_bone = _bone(p, q, upper, elbow)
         bends = None if hand is None else np.cross(p[:, elbow] - p[:, upper], p[:, hand] - p[:, elbow])
-        hang = quaternions.rotate(
-            chest_now, np.array([0.0, 0.0, -1.0])
-        )  # arms that hang straight: the crease faces ahead
-        side_hint = np.cross(p[:, elbow] - p[:, upper], -hang) if bends is None else bends
+        # An arm that hangs straight says nothing; its elbow's crease faces ahead then.
+        straight = np.cross(p[:, elbow] - p[:, upper], quaternions.rotate(chest_now, _AHEAD))
+        side_hint = straight if bends is None else bends + 0.01 * np.linalg.norm(upper_bone) * straight
         frames[upper] = _limb_frame(q[:, upper], upper_bone, out, side_hint, elbow_axis)
         if hand is not None:
             lower_bone = _bone(p, q, elbow, hand)
@@ -348,7 +349,7 @@ def _from_take(skeleton: Skeleton, motion: Motion, pose: GlobalPose) -> Double:
         if still.sum() < 3:
             still = np.full(len(p), 1.0)
         toe = skeleton.roles.get(f"{side}_toe")
-        joint, points, _ = toe_points(skeleton)
+        _, points, _ = toe_points(skeleton)
         ahead = _bone(p, q, foot, toe) if toe is not None else points[index]
         up = np.einsum("tk,t->k", quaternions.inverse_rotate(q[:, foot], np.tile(_UP, (len(p), 1))), still)
         frames[foot] = _two_axes(up, _UP, ahead, _AHEAD)

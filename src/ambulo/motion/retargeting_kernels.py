@@ -9,7 +9,6 @@ import numpy as np
 
 from ambulo.maths.kernels import (
     Quaternion,
-    Vector,
     kernel,
     quat_from_scaled_angle_axis,
     quat_inverse,
