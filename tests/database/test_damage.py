@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,10 @@ import pytest
 
 from ambulo.database.build import build_frames
 from ambulo.database.database import Database
+from ambulo.database.manifest import read_manifest, verify_files
 from ambulo.errors import DatabaseError
 
+from .conftest import write_take
 from .test_build import content
 
 Make = Callable[..., Path]
@@ -158,3 +162,65 @@ def test_a_project_file_leads_to_its_database(make_project: Make) -> None:
     project = make_project("walk_a.bvh")
     build_frames(project)
     assert Database.open(project / "ambulo.toml").frame_count == Database.open(project).frame_count
+
+
+def flip_a_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-10] ^= 4
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["frames/rotations.safetensors", "catalog.sqlite"])
+def test_a_flipped_bit_is_found_by_checksums_and_not_handed_on(make_project: Make, name: str) -> None:
+    project = make_project("walk_a.bvh", "run_b.bvh")
+    build_frames(project)
+    folder = project / "database"
+    whole = content(folder)
+    verify_files(folder, read_manifest(folder))
+    flip_a_bit(folder / name)
+    with pytest.raises(DatabaseError, match="other bytes than were written") as caught:
+        verify_files(folder, read_manifest(folder))
+    assert caught.value.path == folder / name
+    assert caught.value.remedy
+    (project / "takes" / "walk_a.tags.csv").write_text("start,stop,tag\n0,0.5,injured\n")
+    build_frames(project)
+    verify_files(folder, read_manifest(folder))
+    (project / "takes" / "walk_a.tags.csv").unlink()
+    build_frames(project)
+    assert content(folder) == whole
+
+
+LIMITED = """
+import resource, sys
+from ambulo.database.build import build_frames
+from ambulo.errors import AmbuloError
+limit = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+try:
+    build_frames(sys.argv[1], jobs=1)
+except AmbuloError as error:
+    print(type(error).__name__, error.message, "|", error.remedy)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files as POSIX does")
+@pytest.mark.parametrize("limit", [1_000, 60_000, 150_000])
+def test_a_disk_that_takes_no_more_leaves_the_old_database(make_project: Make, limit: int) -> None:
+    """The same error as on a full disk, at several stages: the first take, the catalogue or a shard."""
+    project = make_project("walk_a.bvh", "run_b.bvh")
+    build_frames(project)
+    whole = content(project / "database")
+    (project / "takes" / "walk_a.tags.csv").write_text("start,stop,tag\n0,0.5,injured\n")
+    write_take(project / "takes" / "walk_c.bvh", 7)
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(project), str(limit)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.startswith("DatabaseError")
+    assert "cannot be written" in done.stdout
+    assert "make room" in done.stdout
+    assert content(project / "database") == whole
+    assert Database.open(project).frame_count > 0
+    assert sorted(p.name for p in project.iterdir()) == ["ambulo.toml", "database", "database.lock", "takes"]
+    assert build_frames(project).used == 3

@@ -16,6 +16,8 @@ class Arguments:
 
     project: Path
     """Folder of the project, or its ambulo.toml."""
+    verify: bool = False
+    """Read every file of the database and compare it with its checksum."""
     json: bool = False
     """Print one JSON object."""
 
@@ -47,6 +49,7 @@ class Info(msgspec.Struct, frozen=True):
     channels: dict[str, str]
     features: tuple[str, ...]
     megabytes: float
+    verified: int | None
     clips: tuple[ClipInfo, ...]
 
 
@@ -55,7 +58,7 @@ def run(arguments: Arguments) -> Info:
     from ambulo.database.build import OWN_FILES
     from ambulo.database.channels import CHANNELS
     from ambulo.database.database import Database
-    from ambulo.database.manifest import list_files
+    from ambulo.database.manifest import list_files, read_manifest, verify_files
     from ambulo.database.project import load_project
     from ambulo.database.staleness import staleness
 
@@ -64,6 +67,11 @@ def run(arguments: Arguments) -> Info:
     database = Database.open(folder)
     names = database.skeleton.names
     stale = staleness(project)
+    verified = None
+    if arguments.verify:
+        manifest = read_manifest(folder)
+        verify_files(folder, manifest)
+        verified = len(manifest.checksums)
     return Info(
         name=database.name,
         folder=str(folder),
@@ -81,6 +89,7 @@ def run(arguments: Arguments) -> Info:
         channels={channel.name: channel.description for channel in CHANNELS},
         features=tuple(f"{spec.joint} {spec.kind}".strip() for spec in project.features),
         megabytes=round(sum(list_files(folder, OWN_FILES).values()) / 1e6, 3),
+        verified=verified,
         clips=tuple(
             ClipInfo(c.name, round(c.frame_count / database.rate, 3), c.source, c.mirrored, c.tags, c.licence)
             for c in database.clips
@@ -102,6 +111,8 @@ def show(info: Info) -> None:
         f"  {len(info.clips)} clips ({mirrored} mirrored), {info.seconds / 60:.1f} minutes, {info.frames:,} frames at "
         f"{info.rate:g} a second, {len(info.joints)} joints, {info.megabytes:.1f} MB"
     )
+    if info.verified is not None:
+        print(f"  {info.verified} files hold what was written")
     licences = sorted({clip.licence for clip in info.clips if clip.licence})
     if licences:
         print(f"  licences: {', '.join(licences)}")

@@ -7,8 +7,8 @@ A verb's module has
 - ``show(result)``: prints the result for a person. Not called with ``--json``.
 - ``exit_code(result)``, if it has one: the exit code, where a result that is no refusal is still no success.
 
-Progress goes to stderr (:mod:`ambulo.cli.progress`), results to stdout. Exit codes: 0 done, 1 done but with findings (``check``), 2 refused (an
-:class:`~ambulo.errors.AmbuloError`, or wrong arguments), 130 interrupted.
+Progress goes to stderr (:mod:`ambulo.cli.progress`), results to stdout. Exit codes: 0 done, 1 done but with findings
+(``check``), 2 refused (an :class:`~ambulo.errors.AmbuloError`, or wrong arguments), 130 interrupted.
 """
 
 from __future__ import annotations

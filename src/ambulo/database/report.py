@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ambulo.database.records import BuildState, TakeRecord
-from ambulo.database.takes import Take
+from ambulo.database.takes import Orphan, Take
 
 
 class TakeProblem(msgspec.Struct, frozen=True):
@@ -104,6 +104,7 @@ def report_of(
     rate: float,
     takes: Sequence[Take],
     state: BuildState,
+    orphans: Sequence[Orphan] = (),
     *,
     megabytes: float,
     prepared: int,
@@ -122,6 +123,9 @@ def report_of(
         for number in used
         for note in (*state.records[number].notes, *state.notes.get(number, ()))
         if note.warning
+    ) + tuple(
+        TakeWarning(orphan.label, "no_take", f"there is no take beside this file; {orphan.remedy}")
+        for orphan in orphans
     )
     summary = state.summary
     return BuildReport(

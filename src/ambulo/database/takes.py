@@ -16,12 +16,14 @@ import msgspec
 
 from ambulo.database.project import Project, SourceSpec
 from ambulo.errors import ProjectError, nearest_names, printable
-from ambulo.formats.channel_file import channel_file_of
+from ambulo.formats.channel_file import CHANNEL_FILE_ENDING, channel_file_of
 from ambulo.formats.paths import is_file, is_folder
-from ambulo.formats.tag_file import tag_file_of
+from ambulo.formats.tag_file import TAG_FILE_ENDING, tag_file_of
 
 # A file written in the same instant as it is hashed may change again without its time changing.
 _SETTLED_NS = 2_000_000_000
+
+ANNOTATION_ENDINGS = (TAG_FILE_ENDING, CHANNEL_FILE_ENDING)
 
 
 class Take(NamedTuple):
@@ -128,6 +130,47 @@ def _takes_of(project: Project, number: int, source: SourceSpec) -> Sequence[Tak
     return [
         Take(number, printable(relative), path, printable(prefix + relative), size) for relative, path, size in files
     ]
+
+
+class Orphan(NamedTuple):
+    """A file of annotations beside which there is no take.
+
+    Attributes:
+        label: the file, as the project would name it.
+        path: where it lies.
+        remedy: what can be done.
+    """
+
+    label: str
+    path: Path
+    remedy: str
+
+
+def find_orphans(project: Project) -> list[Orphan]:
+    """Files of tags and numbers in the sources' folders that belong to no file of motion, in the project or not."""
+    found: dict[str, Orphan] = {}
+    for source in project.sources:
+        root = project.folder / source.path
+        if not is_folder(root):
+            continue
+        shown = source.path.replace("\\", "/").rstrip("/")
+        prefix = "" if shown in ("", ".") else f"{shown}/"
+        stems: dict[Path, set[str]] = {}
+        annotated: list[tuple[str, Path, str]] = []
+        for relative, path, _ in walk_files(root):
+            ending = next((end for end in ANNOTATION_ENDINGS if path.name.endswith(end)), None)
+            if ending is None:
+                stems.setdefault(path.parent, set()).add(path.stem)
+            else:
+                annotated.append((relative, path, path.name.removesuffix(ending)))
+        for relative, path, stem in annotated:
+            beside = stems.get(path.parent, set())
+            if stem not in beside:
+                label = printable(prefix + relative)
+                near = nearest_names(stem, beside) if beside else "there is no file of motion beside it"
+                remedy = f"bring the take back, or give the file the take's name or remove it ({near})"
+                found.setdefault(label, Orphan(label, path, remedy))
+    return [found[label] for label in sorted(found)]
 
 
 class Stamp(msgspec.Struct, frozen=True, array_like=True):

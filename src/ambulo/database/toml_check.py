@@ -104,6 +104,12 @@ def line_of(text: str, place: Place) -> int | None:
             return found
         quoted = rf"[\"']?{re.escape(name)}[\"']?"
         headers = [i for i in range(begin, end) if re.match(rf"\s*\[\[?\s*{quoted}\s*\]\]?", lines[i])]
+        if number is None and parts and isinstance(parts[0], str):  # [table.inner] on one line
+            inner = rf"{quoted}\s*\.\s*[\"']?{re.escape(parts[0])}[\"']?"
+            dotted = [i for i in range(begin, end) if re.match(rf"\s*\[\s*{inner}\s*\]", lines[i])]
+            if dotted:
+                headers = dotted
+                parts.pop(0)
         if headers:
             at = headers[min(int(number or 0), len(headers) - 1)]
             begin = at + 1

@@ -1,0 +1,101 @@
+"""``ambulo tag``: add, remove and list the tags of a take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import tyro
+
+from ambulo.formats.tag_file import TagRange
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Add, remove or list the tags of a take. They are kept as text beside it, in NAME.tags.csv, comments and all."""
+
+    action: Literal["add", "remove", "list"]
+    """What to do."""
+    take: Path
+    """The take's file, such as takes/walk_01.bvh."""
+    tags: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Tags to add or remove."""
+    start: float | None = None
+    """Seconds from the take's first frame; from its beginning if left out. With remove: only ranges that start here."""
+    stop: float | None = None
+    """Seconds, excluded; to its end if left out. With remove: only ranges that stop here."""
+    priority: int = 0
+    """A higher one wins over any cost of a search."""
+    bonus: float = 0.0
+    """What these frames cost less than others in a search."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+class TagLine(msgspec.Struct, frozen=True):
+    """One range: its line in the file (null where it was removed), seconds, tag."""
+
+    line: int | None
+    start: float | None
+    stop: float | None
+    tag: str
+    priority: int
+    bonus: float
+
+
+class Tagged(msgspec.Struct, frozen=True):
+    """What ``ambulo tag`` did: the file, what was added or removed, and all ranges that are there now."""
+
+    file: str
+    action: str
+    changed: tuple[TagLine, ...]
+    ranges: tuple[TagLine, ...]
+
+
+def run(arguments: Arguments) -> Tagged:
+    """Edit the tag file."""
+    from ambulo.errors import ProjectError, nearest_names
+    from ambulo.formats.paths import is_file
+    from ambulo.formats.tag_edit import TagDocument
+    from ambulo.formats.tag_file import check_tag, parse_tags, tag_file_of, tag_file_text
+
+    take = arguments.take
+    if not is_file(take):
+        siblings = [path.name for path in take.parent.iterdir()] if take.parent.is_dir() else []
+        raise ProjectError("there is no such take", path=take, remedy=nearest_names(take.name, siblings))
+    file = tag_file_of(take)
+    if take == file:
+        raise ProjectError("is the tag file itself", path=take, remedy="name the take, such as walk_01.bvh")
+    if (arguments.action == "list") == bool(arguments.tags):
+        what = "list takes no tags" if arguments.tags else f"{arguments.action} which tags?"
+        raise ProjectError(what, key="tags", remedy="ambulo tag add walk_01.bvh injured --start 1.5 --stop 4")
+    document = TagDocument(file)
+    changed: list[TagLine] = []
+    for text in arguments.tags:
+        tag = check_tag(text)
+        if arguments.action == "add":
+            entry = TagRange(arguments.start, arguments.stop, tag, arguments.priority, arguments.bonus)
+            parse_tags(tag_file_text([entry]), file)  # the same rules as for what is written by hand
+            added = document.add(entry)
+            changed.append(TagLine(added.line, *added.range))
+        else:
+            gone = document.remove(tag, arguments.start, arguments.stop)
+            changed += [TagLine(None, *row.range) for row in gone]
+    if arguments.action != "list":
+        document.save()
+    rows = tuple(TagLine(row.line, *row.range) for row in document.rows)
+    return Tagged(str(file), arguments.action, tuple(changed), rows)
+
+
+def show(result: Tagged) -> None:
+    """Print it."""
+    print(f"{result.file}: {len(result.ranges)} ranges")
+    for entry in result.ranges if result.action == "list" else result.changed:
+        start = "start" if entry.start is None else f"{entry.start:g}"
+        stop = "end" if entry.stop is None else f"{entry.stop:g}"
+        more = f"  priority {entry.priority}" if entry.priority else ""
+        more += f"  bonus {entry.bonus:g}" if entry.bonus else ""
+        sign = {"add": "+ ", "remove": "- ", "list": ""}[result.action]
+        print(f"  {sign}{entry.tag:<24} {start} to {stop} s{more}")

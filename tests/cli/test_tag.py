@@ -1,0 +1,55 @@
+"""``ambulo tag``: rows come and go beside a take."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ambulo.cli import main as cli
+
+
+@pytest.fixture
+def take(tmp_path: Path) -> Path:
+    path = tmp_path / "walk_01.bvh"
+    path.write_text("a take")
+    return path
+
+
+def test_tags_are_added_listed_and_removed(take: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = take.with_name("walk_01.tags.csv")
+    assert cli.run(["tag", "add", str(take), "Very Tired", "injured", "--start", "1.5", "--stop", "4"]) == 0
+    assert file.read_text() == "start,stop,tag\n1.5,4.0,very_tired\n1.5,4.0,injured\n"
+    assert "+ injured" in capsys.readouterr().out
+    assert cli.run(["tag", "list", str(take), "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [(r["line"], r["tag"], r["start"]) for r in listed["ranges"]] == [
+        (2, "very_tired", 1.5),
+        (3, "injured", 1.5),
+    ]
+    assert cli.run(["tag", "remove", str(take), "injured", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changed"][0]["tag"] == "injured"
+    assert file.read_text() == "start,stop,tag\n1.5,4.0,very_tired\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["add", "walk_02.bvh", "x"], "did you mean 'walk_01.bvh'"),
+        (["add", "walk_01.bvh"], "which tags"),
+        (["list", "walk_01.bvh", "x"], "list takes no tags"),
+        (["remove", "walk_01.bvh", "x"], "no range 'x'"),
+        (["add", "walk_01.bvh", "a/b"], "cannot be a tag"),
+        (["add", "walk_01.bvh", "x", "--start", "3", "--stop", "2"], "before it starts"),
+        (["add", "walk_01.bvh", "x", "--start=-1"], "not a number of seconds"),
+        (["add", "walk_01.bvh", "x", "--bonus", "nan"], "not a number"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_writes_nothing(
+    take: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    words = [str(take.parent / word) if word.endswith(".bvh") else word for word in words]
+    assert cli.run(["tag", *words]) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(path.name for path in take.parent.iterdir()) == ["walk_01.bvh"]
