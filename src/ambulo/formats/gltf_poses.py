@@ -114,8 +114,8 @@ def _by_scales(actor: Actor, tree: NodeTree, poses: NodePoses, above: list[int])
         between = tree.parents[actor.nodes[place]]
         if between == above[actor.nodes[place]]:
             continue
-        p = positions[:, place].astype(np.float64)
-        q = poses.rotations[:, poses.column[actor.nodes[place]]].astype(np.float64)
+        p: Array = positions[:, place].astype(np.float64)
+        q: Array = poses.rotations[:, poses.column[actor.nodes[place]]].astype(np.float64)
         while between != above[actor.nodes[place]]:
             column, parent = poses.column[between], tree.parents[between]
             turn = poses.rotations[:, column].astype(np.float64)

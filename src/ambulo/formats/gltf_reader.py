@@ -220,11 +220,11 @@ def _build(
             unit=placement.unit,
             metres_per_unit=placement.metres_per_unit,
             up=placement.up,
-            notes=(*_clip_notes(clip, len(mine)), *shared),
+            notes=(*_clip_notes(clip, len(clips)), *shared),
             licence=licence,
             attribution=document.root.asset.copyright,
         )
-        name = clip.name if len(mine) > 1 else document.path.stem
+        name = clip.name if len(clips) > 1 else document.path.stem
         motions.append(Motion(skeleton, positions[frames], rotations[frames], clip.rate, name, source))
     return motions
 

@@ -42,15 +42,17 @@ def load(
         The motion in metres and +Y up, without roles; guesses and oddities are in ``motion.source``.
 
     Raises:
-        FormatError: the file cannot be read, or holds several actors (use :func:`load_all`).
+        FormatError: the file cannot be read, or holds several actors or animations (use :func:`load_all`).
     """
     path = Path(path)
     motions = _read(path, _options(unit, up, rate, strict, lenient, skeleton))
     if len(motions) != 1:
         line = next((note.line for note in motions[1].source.notes if note.code == "actor"), None)
-        names = ", ".join(repr(motion.skeleton.names[0]) for motion in motions[:10])
+        animations = any(note.code == "animation" for note in motions[1].source.notes)
+        names = ", ".join(repr(m.name if animations else m.skeleton.names[0]) for m in motions[:10])
+        more = ", ..." if len(motions) > 10 else ""
         raise FormatError(
-            f"the file holds {len(motions)} actors ({names})",
+            f"the file holds {len(motions)} {'animations' if animations else 'actors'} ({names}{more})",
             path=path,
             line=line,
             remedy="use ambulo.load_all to read them all",
