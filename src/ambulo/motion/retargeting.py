@@ -6,7 +6,8 @@ Three stages, each judged by :mod:`ambulo.motion.retarget_report`:
    the target turns away from it as the source's does. This carries the pose over whatever the rest poses and the local
    axes are, bone by bone in the source's directions: the template scaled to the target, frame by frame.
 2. **Fit.** The way and the places of the feet are the source's scaled by the ratio of leg lengths, so that a foot that
-   stands goes on standing. The legs are brought there by damped least squares with damping 2.0 in at most 20 iterations
+   stands goes on standing; where legs are too short for that the hips come down a little, slowly. The legs are brought
+   there by damped least squares with damping 2.0 in at most 20 iterations
    (:mod:`ambulo.motion.damped_least_squares`); the soles keep the source's angle to the ground.
 3. **Heights.** Toes come as high over the target's standing height as the source's over theirs, scaled: contacts stay
    on the ground although toe joints of the two skeletons lie differently high in the foot.
@@ -33,6 +34,8 @@ from ambulo.motion.retarget_report import RetargetReport, contact_f1, stage_numb
 from ambulo.motion.skeleton import Skeleton
 
 Double = NDArray[np.float64]
+
+_UNREACHED = 0.002  # Metres that feet may lack to their places before the hips come down.
 
 
 @dataclass(frozen=True)
@@ -158,13 +161,22 @@ def retarget(
     frames, joints = motion.frame_count, skeleton.joint_count
     hips = skeleton.role("hips")
     hips_positions, rotations = np.empty((frames, 3), np.float32), np.empty((frames, joints, 4), np.float32)
-    gaps, steps = np.zeros((frames, 2)), np.zeros((frames, 2), np.int64)
-    kernels.retarget_frames(
-        pose.positions, pose.rotations, skeleton.parents, here.offsets, here.local_rotations, follow, shares, firsts,
-        seconds, hips, source.skeleton.role("hips"), scale, lift, legs, parts, knee_axes, foot_points, goals,
-        settings.fit or settings.heights, not settings.fit, float(settings.damping), int(settings.iterations),
-        settings.reach_buffer * here.leg_length, hips_positions, rotations, gaps, steps,
-    )  # fmt: skip
+    gaps, drops, steps = np.zeros((frames, 2)), np.zeros((frames, 2)), np.zeros((frames, 2), np.int64)
+    lifts = np.full(frames, lift)
+
+    def run() -> None:
+        kernels.retarget_frames(
+            pose.positions, pose.rotations, skeleton.parents, here.offsets, here.local_rotations, follow, shares,
+            firsts, seconds, hips, source.skeleton.role("hips"), scale, lifts, legs, parts, knee_axes, foot_points,
+            goals, settings.fit or settings.heights, not settings.fit, float(settings.damping),
+            int(settings.iterations), settings.reach_buffer * here.leg_length, hips_positions, rotations, gaps, drops,
+            steps,
+        )  # fmt: skip
+
+    run()
+    if settings.fit and float(drops.max(initial=0.0)) > _UNREACHED:
+        lifts -= _smooth_drop(drops.max(axis=1), source.rate)
+        run()
     positions = np.tile(here.offsets.astype(np.float32), (frames, 1, 1))
     positions[:, hips] = hips_positions
     report = _report(source, standing, links, here, scale, positions, rotations, gaps, steps)
@@ -172,6 +184,18 @@ def retarget(
     note = Note("retargeted", f"from {motion.skeleton.joint_count} joints, {100 * scale:.1f} % of its size{resting}")
     origin = replace(motion.source, notes=(*motion.source.notes, note))
     return Retargeted(Motion(skeleton, positions, rotations, motion.rate, motion.name, origin), report, links)
+
+
+def _smooth_drop(drops: Double, rate: float) -> Double:
+    """A slow curve that is never less than what is needed: how far the hips come down so that feet reach their places.
+
+    The greatest drop within 0.1 s on either side, averaged over the same: no less anywhere, and as smooth as a walk.
+    """
+    half = max(1, round(0.1 * rate))
+    padded = np.pad(np.maximum(drops, 0.0), 2 * half)
+    highest = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1).max(axis=1)
+    window = np.hanning(2 * half + 3)[1:-1]
+    return np.convolve(highest, window / window.sum(), mode="valid")
 
 
 def _source_reference(source: Motion, pose: GlobalPose, ready: RetargetTarget) -> ReferencePose:

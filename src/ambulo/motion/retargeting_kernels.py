@@ -65,7 +65,7 @@ def retarget_frames(
     hips: int,
     source_hips: int,
     scale: float,
-    lift: float,
+    lifts: Any,
     legs: Any,
     parts: Any,
     knee_axes: Any,
@@ -79,6 +79,7 @@ def retarget_frames(
     out_positions: Any,
     out_rotations: Any,
     gaps: Any,
+    drops: Any,
     steps: Any,
 ) -> None:
     """Carry a motion over.
@@ -89,7 +90,7 @@ def retarget_frames(
         follow: ``[J, 2]`` source joints, -1 where a joint keeps ``rest``; shares: ``[J]`` of the second.
         firsts, seconds: ``[J, 4]``, what the source joints' global rotations are multiplied by from the right.
         hips, source_hips: joints.
-        scale: by which the way is scaled; lift: added to the height of the hips.
+        scale: by which the way is scaled; lifts: ``[T]``, added to the height of the hips.
         legs: ``[2, 3]`` upper leg, lower leg, foot; parts: ``[J, 2]`` (which leg, which part of it), -1 for none.
         knee_axes: ``[2, 3]``, the hinge in the upper leg's frame.
         foot_points: ``[2, 3]``, the toe point in the foot's frame, as the reference pose has it.
@@ -99,7 +100,8 @@ def retarget_frames(
         damping, iterations: of the fit.
         buffer: metres before full stretch in which a leg's reach is softened.
         out_positions: ``[T, 3]`` of the hips, local; out_rotations: ``[T, J, 4]`` local.
-        gaps: ``[T, 2]``, metres between foot and its place after the fit; steps: ``[T, 2]`` iterations.
+        gaps: ``[T, 2]``, metres between foot and its place after the fit; drops: ``[T, 2]``, metres by which
+            the hips are too high for it; steps: ``[T, 2]`` iterations.
     """
     joints = parents.shape[0]
     p = np.empty((joints, 3))
@@ -124,7 +126,7 @@ def retarget_frames(
             if j == hips:
                 for k in range(3):
                     p[j, k] = scale * source_positions[t, source_hips, k]
-                p[j, 1] += lift
+                p[j, 1] += lifts[t]
             elif above >= 0:
                 place(p, g, offsets, j, above)
             else:
@@ -142,7 +144,8 @@ def retarget_frames(
                 way = vec_subtract(wanted, hip)
                 distance = vec_length(way)
                 longest = vec_length(vec_subtract(knee, hip)) + vec_length(vec_subtract(ankle, knee))
-                limit = soft_limit(distance, vec_length(vec_subtract(ankle, hip)), longest, buffer)
+                current = vec_length(vec_subtract(ankle, hip))
+                limit = soft_limit(distance, current, longest, buffer)
                 if distance > 1e-6 and limit < distance:
                     s = limit / distance
                     wanted = (hip[0] + s * way[0], hip[1] + s * way[1], hip[2] + s * way[2])
@@ -172,6 +175,12 @@ def retarget_frames(
                     for k in range(3):
                         points[2, k] = knee[k] + shank[k]
                 steps[t, f] = solve_damped(points, axes, free, turns, wanted, damping, iterations)
+                drops[t, f] = 0.0
+                if distance > limit + 1e-5 and way[1] < 0.0:
+                    # How much lower the hip must be to be within the limit of the foot's place.
+                    across = way[0] * way[0] + way[2] * way[2]
+                    most = max(longest - buffer, current)
+                    drops[t, f] = -way[1] - math.sqrt(max(most * most - across, 0.0))
                 gaps[t, f] = math.sqrt((points[2, 0] - x) ** 2 + (points[2, 1] - y) ** 2 + (points[2, 2] - z) ** 2)
                 shank_turn = quat_multiply(quaternion_at(turns, 1), early)
                 for j in range(joints):
