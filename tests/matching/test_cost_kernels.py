@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ambulo.matching.binding import NO_PENALTY
 from ambulo.matching.cost_kernels import candidate_costs, exact_cost
 from ambulo.matching.search_brute import SearchBlas, exact_costs
 
@@ -17,11 +18,20 @@ def test_compiled_and_numpy_costs_agree_to_the_last_bit(dimension_count):
     coefficients = random.random(dimension_count) / 0.7
     reference = exact_costs(raw, query, coefficients)
     inlined = np.empty(400)
-    candidate_costs(raw, np.arange(400, dtype=np.int32), query, coefficients, inlined)
+    candidate_costs(raw, np.arange(400, dtype=np.int32), query, coefficients, NO_PENALTY, inlined)
     assert inlined.tobytes() == reference.tobytes()
     assert np.array([exact_cost(raw, frame, query, coefficients) for frame in range(400)]).tobytes() == (
         reference.tobytes()
     )
+
+
+def test_a_penalty_is_added_to_the_cost():
+    random = np.random.default_rng(3)
+    raw, query = random.normal(size=(50, 6)).astype(np.float32), np.zeros(6, np.float32)
+    penalty = random.random(50).astype(np.float32)
+    costs = np.empty(50)
+    candidate_costs(raw, np.arange(50, dtype=np.int32), query, np.ones(6), penalty, costs)
+    assert costs.tobytes() == (exact_costs(raw, query, np.ones(6)) + penalty).tobytes()
 
 
 def test_cost_is_the_squared_weighted_distance():

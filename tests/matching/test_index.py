@@ -26,7 +26,9 @@ class Case:
     valid: np.ndarray
     margin: int
 
-    def expected(self, queries, current, bias=0.0, surround=20, wanted=None, weights=None):
+    def expected(
+        self, queries, current, bias=0.0, surround=20, wanted=None, weights=None, penalty=0.0, skips=None, playable=None
+    ):
         features, clips = self.index.feature_set, (self.index.clip_starts, self.index.clip_stops)
         allowed, candidates = np.zeros((2, features.frame_count), bool)
         for start, stop in zip(*clips, strict=True):
@@ -34,21 +36,23 @@ class Case:
             candidates[start : max(stop - self.margin, start)] = True
         allowed &= np.isfinite(features.raw).all(axis=1) & self.valid
         if wanted is not None:
-            allowed &= wanted
+            candidates &= allowed & wanted
+            allowed &= wanted if playable is None else playable
         coefficients = features.coefficients(weights)
         with np.errstate(over="ignore", invalid="ignore"):
             return [
                 search_plain(
-                    exact_costs(features.raw, query, coefficients),
-                    candidates & allowed,
+                    exact_costs(features.raw, query, coefficients) + penalty,
+                    candidates & allowed if wanted is None else candidates,
                     current=int(now),
                     allowed=allowed,
                     clip_starts=clips[0],
                     clip_stops=clips[1],
                     bias=bias,
                     surround_frames=surround,
+                    skips=None if skips is None else skips[number],
                 )
-                for query, now in zip(queries, current, strict=True)
+                for number, (query, now) in enumerate(zip(queries, current, strict=True))
             ]
 
 
@@ -101,6 +105,43 @@ def test_masks_hold_the_search(motion_features, kind):
         assert mask.candidate_count == wanted[: 1500 - 20].sum() + wanted[1500 : 3000 - 20].sum()
 
 
+@pytest.mark.parametrize("kind", NAMES)
+def test_bonuses_are_exact_and_only_their_differences_count(motion_features, kind):
+    case = build(motion_features, [0, 1500], [1500, 3000], kind=kind)
+    index, random = case.index, np.random.default_rng(2)
+    queries, current = typical_queries(motion_features, np.arange(3000, dtype=np.int32), 60)
+    everywhere = np.ones(3000, bool)
+    for bonus in (
+        np.repeat(random.normal(size=30), 100), (random.random(3000) < 0.2) * 5.0, np.arange(3000) * 1e-3,
+    ):  # fmt: skip
+        bonus = bonus.astype(np.float32)
+        mask, penalty = index.mask(everywhere, bonus=bonus), bonus.max() - bonus
+        result = index.search(queries, current=current, mask=mask, bias=0.2)
+        reference = case.expected(queries, current, 0.2, penalty=penalty)
+        assert result.frames.tolist() == [found.frame for found in reference]
+        costs = np.array([found.cost for found in reference], np.float32) - bonus.max()
+        np.testing.assert_allclose(result.costs, costs, atol=1e-5, rtol=1e-5)
+        shifted = index.mask(everywhere, bonus=bonus + np.float32(4.0))
+        assert index.search(queries, current=current, mask=shifted, bias=0.2).frames.tolist() == result.frames.tolist()
+        best = index.top(queries[0], 1, mask=mask)[0]
+        alone = index.search(queries[0], mask=mask)
+        assert best.frame == alone.frames[0] and best.cost == pytest.approx(alone.costs[0], abs=1e-5)
+    same = index.mask(everywhere, bonus=np.full(3000, 7.0, np.float32))
+    plain = index.search(queries, current=current)
+    assert index.search(queries, current=current, mask=same).frames.tolist() == plain.frames.tolist()
+    np.testing.assert_allclose(index.search(queries, current=current, mask=same).costs, plain.costs - 7.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_what_may_go_on_need_not_be_jumped_to(motion_features, kind):
+    case = build(motion_features, [0, 1500], [1500, 3000], kind=kind)
+    random = np.random.default_rng(4)
+    queries, current = typical_queries(motion_features, np.arange(3000, dtype=np.int32), 60)
+    wanted, playable = random.random(3000) < 0.3, random.random(3000) < 0.7
+    result = case.index.search(queries, current=current, mask=case.index.mask(wanted, playable=playable))
+    assert_same(result, case.expected(queries, current, wanted=wanted, playable=playable))
+
+
 def test_the_same_mask_is_built_once(motion_features):
     case = build(motion_features, [0], [3000])
     index = case.index
@@ -146,13 +187,15 @@ def problems(draw):
         "surround": draw(st.sampled_from([0, 1, 3, 20])),
         "bias": draw(st.sampled_from([0.0, 0.5, -0.5, 1e-9])),
         "weights": draw(st.sampled_from([None, 0.0, 0.1, 1000.0])),
+        "bonus": draw(st.sampled_from([0.0, 1.0, 100.0])),
+        "skips": draw(st.sampled_from([0, 1, 5])),
         "keep": draw(st.sampled_from([None, 0.5, 0.05])),
         "kind": draw(st.sampled_from([None, *NAMES])),
         "random": random,
     }
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(problems())
 def test_equals_brute_force_on_anything(schema_of, problem):
     features = FeatureSet.from_raw(schema_of(problem["sizes"], problem["weights_built"]), problem["raw"])
@@ -169,12 +212,20 @@ def test_equals_brute_force_on_anything(schema_of, problem):
         weights = random.random(len(features.schema.groups)).astype(np.float32)
         weights[0] = problem["weights"]
     wanted = None if problem["keep"] is None else random.random(count) < problem["keep"]
+    skips, penalty = np.sort(random.integers(-3, count + 3, size=(12, problem["skips"], 2))), 0.0
     mask = None if wanted is None else index.mask(wanted)
+    if problem["bonus"]:
+        wanted = np.ones(count, bool) if wanted is None else wanted
+        bonus = (problem["bonus"] * random.integers(-1, 2, size=count)).astype(np.float32)
+        mask = index.mask(wanted, bonus=bonus)
+        penalty = np.maximum(mask.best_bonus - bonus, 0.0)
     result = index.search(
         queries, current=current, mask=mask, weights=weights, bias=problem["bias"],
-        surround_frames=problem["surround"],
+        surround_frames=problem["surround"], skips=skips,
     )  # fmt: skip
-    reference = case.expected(queries, current, problem["bias"], problem["surround"], wanted, weights)
+    reference = case.expected(
+        queries, current, problem["bias"], problem["surround"], wanted, weights, penalty, skips
+    )  # fmt: skip
     assert result.frames.tolist() == [found.frame for found in reference]
 
 

@@ -107,7 +107,7 @@ class FrameSets:
             wanted = tuple(dict.fromkeys((*required, *preferred)))
             if self.database.mask(wanted).any():
                 required = wanted
-        tagged = self.database.mask(required)
+        tagged = self.database.mask(required, junk=True)
         allowed = np.array(tagged, bool)
         filtered = {"required tags": int(len(allowed) - np.count_nonzero(allowed))}
         excluded = tuple(

@@ -17,6 +17,7 @@ class Shared(NamedTuple):
         allowed: uint8 ``[F]``, frames that may go on being played.
         clip_starts: int64 ``[C]``.
         clip_stops: int64 ``[C]``.
+        penalty: float32 ``[F]``, not negative, added to the cost of each frame; ``[0]`` for none.
     """
 
     raw: NDArray[np.float32]
@@ -24,12 +25,13 @@ class Shared(NamedTuple):
     allowed: NDArray[np.uint8]
     clip_starts: NDArray[np.int64]
     clip_stops: NDArray[np.int64]
+    penalty: NDArray[np.float32]
 
 
 class Bound(NamedTuple):
     """A kernel with everything but the queries.
 
-    Call it as ``kernel(queries, currents, bias, surround, *arguments, frames, costs, tests)``.
+    Call it as ``kernel(queries, currents, bias, surround, skips, *arguments, frames, costs, tests)``.
 
     Attributes:
         kernel: compiled.
@@ -40,3 +42,12 @@ class Bound(NamedTuple):
     kernel: Any
     arguments: tuple[Any, ...]
     arrays: tuple[Any, ...]
+
+
+NO_PENALTY = np.zeros(0, np.float32)
+"""Where no frame has a penalty."""
+
+
+def no_skips(count: int) -> NDArray[np.int64]:
+    """No ranges to skip for so many queries, int64 ``[count, 0, 2]``."""
+    return np.zeros((count, 0, 2), np.int64)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ambulo.matching.cost_kernels import ROUND, begin, exact_cost, first_wrong, limit_of
+from ambulo.matching.cost_kernels import ROUND, begin, first_wrong, frame_cost, is_skipped, limit_of
 from ambulo.maths.kernels import kernel
 
 SMALL = 16
@@ -54,11 +54,13 @@ def search_boxes(
     currents: Any,
     bias: float,
     surround: int,
+    skips: Any,
     raw: Any,
     coefficients: Any,
     allowed: Any,
     clip_starts: Any,
     clip_stops: Any,
+    penalty: Any,
     mean: Any,
     ratios: Any,
     reach: float,
@@ -75,7 +77,8 @@ def search_boxes(
     """Exact nearest candidate of each query; see :func:`ambulo.matching.tree_kernels.search_tree` for what is shared.
 
     Args:
-        queries, currents, bias, surround, raw, coefficients, allowed, clip_starts, clip_stops, mean: as there.
+        queries, currents, bias, surround, skips, raw, coefficients, allowed, clip_starts, clip_stops, penalty, mean: as
+            there.
         ratios: float32 ``[P]``, this search's weights over those of ``rows``.
         reach: greatest length of a row times the ratios.
         rows: float32 ``[n, P]``, normalised features of the candidates, P being D rounded up to a multiple of 8.
@@ -92,7 +95,7 @@ def search_boxes(
     for n in range(queries.shape[0]):
         current = currents[n]
         cost, best, skip_start, skip_stop = begin(
-            raw, queries[n], coefficients, current, allowed, clip_starts, clip_stops, bias, surround
+            raw, queries[n], coefficients, current, allowed, clip_starts, clip_stops, penalty, bias, surround
         )
         costs[1, n] = cost
         best_frame = current if best < np.inf else -1
@@ -120,9 +123,9 @@ def search_boxes(
                     if _row_distance(query, ratios, rows, row) > limit:
                         continue
                     frame = np.int64(row_frames[row])
-                    if skip_start <= frame < skip_stop:
+                    if is_skipped(frame, skip_start, skip_stop, skips, n):
                         continue
-                    value = exact_cost(raw, frame, queries[n], coefficients)
+                    value = frame_cost(raw, frame, queries[n], coefficients, penalty)
                     if value < best or (value == best and challenged and frame < best_frame):
                         best, best_cost, best_frame, challenged = value, value, frame, True
                         limit = limit_of(best, margin)
@@ -139,11 +142,13 @@ def search_scan(
     currents: Any,
     bias: float,
     surround: int,
+    skips: Any,
     raw: Any,
     coefficients: Any,
     allowed: Any,
     clip_starts: Any,
     clip_stops: Any,
+    penalty: Any,
     candidates: Any,
     frames: Any,
     costs: Any,
@@ -155,16 +160,16 @@ def search_scan(
         return wrong
     for n in range(queries.shape[0]):
         cost, best, skip_start, skip_stop = begin(
-            raw, queries[n], coefficients, currents[n], allowed, clip_starts, clip_stops, bias, surround
+            raw, queries[n], coefficients, currents[n], allowed, clip_starts, clip_stops, penalty, bias, surround
         )
         costs[1, n] = cost
         best_frame = currents[n] if best < np.inf else -1
         best_cost = cost if best < np.inf else np.inf
         for place in range(candidates.shape[0]):
             frame = np.int64(candidates[place])
-            if skip_start <= frame < skip_stop:
+            if is_skipped(frame, skip_start, skip_stop, skips, n):
                 continue
-            value = exact_cost(raw, frame, queries[n], coefficients)
+            value = frame_cost(raw, frame, queries[n], coefficients, penalty)
             if value < best:
                 best, best_cost, best_frame = value, value, frame
         tests[1] += candidates.shape[0]

@@ -49,6 +49,24 @@ def exact_cost(raw: Any, frame: Any, query: Any, coefficients: Any) -> float:
     return (a + b) + (c + d)
 
 
+@strict_kernel
+def frame_cost(raw: Any, frame: Any, query: Any, coefficients: Any, penalty: Any) -> Any:
+    """The exact cost plus the frame's own penalty, float32 ``[F]``, or ``[0]`` where there are none."""
+    cost = exact_cost(raw, frame, query, coefficients)
+    if penalty.shape[0] > 0:
+        cost += np.float64(penalty[frame])
+    return cost
+
+
+@kernel
+def is_skipped(frame: Any, start: int, stop: int, skips: Any, n: int) -> Any:
+    """Whether a frame is no candidate of query ``n``: in ``[start, stop)``, or in one of ``skips[n]``."""
+    skipped = start <= frame < stop
+    for k in range(skips.shape[1]):
+        skipped = skipped or skips[n, k, 0] <= frame < skips[n, k, 1]
+    return skipped
+
+
 @kernel
 def limit_of(best: float, margin: float) -> Any:
     """The float32 squared distance beyond which a frame cannot cost ``best`` or less.
@@ -64,10 +82,10 @@ def limit_of(best: float, margin: float) -> Any:
 
 
 @kernel
-def candidate_costs(raw: Any, frames: Any, query: Any, coefficients: Any, costs: Any) -> None:
-    """Fill ``costs [n]`` with the exact costs of ``frames``, int32 ``[n]``."""
+def candidate_costs(raw: Any, frames: Any, query: Any, coefficients: Any, penalty: Any, costs: Any) -> None:
+    """Fill ``costs [n]`` with the costs of ``frames``, int32 ``[n]``."""
     for place in range(frames.shape[0]):
-        costs[place] = exact_cost(raw, frames[place], query, coefficients)
+        costs[place] = frame_cost(raw, frames[place], query, coefficients, penalty)
 
 
 @kernel
@@ -79,6 +97,7 @@ def begin(
     allowed: Any,
     clip_starts: Any,
     clip_stops: Any,
+    penalty: Any,
     bias: float,
     surround: int,
 ) -> tuple[float, float, int, int]:
@@ -90,7 +109,7 @@ def begin(
     """
     if current < 0:
         return np.inf, np.inf, 0, 0
-    cost = exact_cost(raw, current, query, coefficients)
+    cost = frame_cost(raw, current, query, coefficients, penalty)
     if not allowed[current]:
         return cost, np.inf, 0, 0
     low, high = 0, clip_starts.shape[0]

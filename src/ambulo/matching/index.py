@@ -6,16 +6,17 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.errors import DatabaseError, QueryError
-from ambulo.matching.binding import Bound, Shared
+from ambulo.matching.binding import NO_PENALTY, Bound, Shared
 from ambulo.matching.features import FeatureSet
-from ambulo.matching.method import Method, build_method, choose_method, method_from_arrays
+from ambulo.matching.frame_mask import FrameMask as FrameMask
+from ambulo.matching.method import build_method, choose_method, method_from_arrays
+from ambulo.matching.query_arrays import NONE_PLAYING, query_frames, query_rows, query_skips
 
 Array = NDArray[Any]
 
@@ -44,26 +45,6 @@ class Rival(NamedTuple):
     frame: int
     cost: float
     costs: dict[str, float]
-
-
-@dataclass(frozen=True, eq=False)
-class FrameMask:
-    """Frames that a search is held to, with a search structure of their own. Made by :meth:`SearchIndex.mask`.
-
-    Attributes:
-        allowed: uint8 ``[F]``, frames that may go on being played.
-        frames: int32 ``[n]``, frames that may be jumped to, ascending.
-        method: searches ``frames``.
-    """
-
-    allowed: NDArray[np.uint8]
-    frames: NDArray[np.int32]
-    method: Method
-
-    @property
-    def candidate_count(self) -> int:
-        """How many frames may be jumped to."""
-        return int(self.frames.shape[0])
 
 
 class SearchIndex:
@@ -159,26 +140,44 @@ class SearchIndex:
         """How many frames may be jumped to."""
         return self.whole.candidate_count
 
-    def mask(self, frames: ArrayLike) -> FrameMask:
+    def mask(
+        self, frames: ArrayLike, *, playable: ArrayLike | None = None, bonus: ArrayLike | None = None
+    ) -> FrameMask:
         """Hold searches to some frames; pass the result to :meth:`search`. The same frames give the same object.
 
         Takes about 0.2 microseconds a frame once, for a search structure of its own; a search with it is then faster
         than one without.
 
         Args:
-            frames: bool ``[F]``.
+            frames: bool ``[F]``, which may be jumped to.
+            playable: bool ``[F]``, which may go on being played; None for ``frames``.
+            bonus: float32 ``[F]``, by how much less a frame costs than its distance; a negative one makes it dearer.
+                The search stays exact: what a frame's bonus lacks to the best one is the square of one more coordinate.
+
+        Raises:
+            QueryError: wrong shapes, or a bonus that is not finite.
         """
-        wanted = np.asarray(frames)
-        if wanted.dtype != np.bool_ or wanted.shape != (self._frame_count,):
-            raise QueryError(
-                f"a mask must be bool [{self._frame_count}], got {wanted.dtype} {list(wanted.shape)}", key="mask"
-            )
-        key = hashlib.blake2b(np.packbits(wanted).tobytes(), digest_size=16).digest()
+        wanted = self._checked_mask(frames)
+        going_on = wanted if playable is None else self._checked_mask(playable)
+        extra = NO_PENALTY if bonus is None else np.ascontiguousarray(bonus, np.float32)
+        if bonus is not None and (extra.shape != (self._frame_count,) or not np.isfinite(extra).all()):
+            raise QueryError(f"a bonus must be [{self._frame_count}] finite numbers, got {extra.shape}", key="bonus")
+        digest = hashlib.blake2b(np.packbits(wanted).tobytes(), digest_size=16)
+        digest.update(np.packbits(going_on).tobytes())
+        digest.update(extra.tobytes())
+        key = digest.digest()
         found = self._masks.get(key)
         if found is None:
-            allowed = self.whole.allowed * wanted
             chosen = np.nonzero(self._candidates & wanted)[0].astype(np.int32)
-            found = FrameMask(allowed, chosen, build_method(self.kind, self.feature_set, chosen, self.clip_starts))
+            shown = (wanted | going_on) & (self.whole.allowed != 0)
+            penalty, best = NO_PENALTY, 0.0
+            if len(extra) and shown.any() and np.ptp(extra[shown]) > 0.0:
+                best = float(extra[shown].max())
+                penalty = np.maximum(np.float32(best) - extra, np.float32(0.0))
+            elif len(extra) and shown.any():
+                best = float(extra[shown][0])
+            method = build_method(self.kind, self.feature_set, chosen, self.clip_starts, penalty)
+            found = FrameMask(self.whole.allowed * going_on, chosen, method, penalty, best)
             self._masks[key] = found
             if len(self._masks) > _KEPT_MASKS:
                 self._masks.popitem(last=False)
@@ -195,6 +194,7 @@ class SearchIndex:
         weights: ArrayLike | None = None,
         bias: float = 0.0,
         surround_frames: int = 20,
+        skips: NDArray[np.int64] | None = None,
     ) -> SearchResult:
         """Best frame for each of N queries.
 
@@ -209,21 +209,25 @@ class SearchIndex:
             weights: float32 ``[G]`` in place of the schema's own, one a feature group. No rebuild.
             bias: what a jump costs more than going on.
             surround_frames: see above.
+            skips: int64 ``[N, K, 2]``, ranges of frames that are no candidates for that query.
 
         Raises:
             QueryError: wrong shapes, values that are not finite, or a current frame out of range.
         """
-        asked = _rows(queries, self._dimension_count)
+        asked = query_rows(queries, self._dimension_count)
         count = asked.shape[0]
-        playing = _NONE_PLAYING if current is None and count == 1 else _frames(current, count)
+        playing = NONE_PLAYING if current is None and count == 1 else query_frames(current, count)
         frames = np.empty(count, np.int64)
         costs = np.empty((2, count), np.float32)
         bound = self._bind(mask, weights)
         status = bound.kernel(
-            asked, playing, float(bias), int(surround_frames), *bound.arguments, frames, costs, self.tests
-        )
+            asked, playing, float(bias), int(surround_frames), query_skips(skips, count), *bound.arguments, frames,
+            costs, self.tests,
+        )  # fmt: skip
         if status >= 0:
             self._refuse(asked, playing, int(status))
+        if mask is not None and mask.best_bonus != 0.0:
+            costs -= np.float32(mask.best_bonus)
         return SearchResult(frames, costs[0], costs[1])
 
     def explain(self, query: ArrayLike, frame: int, weights: ArrayLike | None = None) -> dict[str, float]:
@@ -249,6 +253,8 @@ class SearchIndex:
     ) -> list[Rival]:
         """The k best candidates for one query, best first, for explanations: by comparing all frames.
 
+        Costs have the bonuses of the mask in them; the costs by group have not.
+
         Args:
             query: raw, ``[D]``.
             k: how many at most.
@@ -262,7 +268,9 @@ class SearchIndex:
         chosen = self.whole if mask is None else mask
         frames = chosen.frames
         costs = np.empty(frames.shape[0], np.float64)
-        candidate_costs(self.feature_set.raw, frames, asked, self.feature_set.coefficients(weights), costs)
+        coefficients = self.feature_set.coefficients(weights)
+        candidate_costs(self.feature_set.raw, frames, asked, coefficients, chosen.penalty, costs)
+        costs -= chosen.best_bonus
 
         def close(frame: int, distance: int) -> None:
             """Take the frames of one clip that are nearer than this to one of its frames out of the race."""
@@ -332,19 +340,29 @@ class SearchIndex:
         if chosen.allowed.shape[0] != self._frame_count:
             raise QueryError("the mask was made by another index", key="mask")
         coefficients = self.feature_set.coefficients(weights)
-        shared = Shared(self.feature_set.raw, coefficients, chosen.allowed, self.clip_starts, self.clip_stops)
+        shared = Shared(
+            self.feature_set.raw, coefficients, chosen.allowed, self.clip_starts, self.clip_stops, chosen.penalty
+        )
         bound = chosen.method.bind(shared, weights)
         self._bounds[key] = (chosen, bound)
         if len(self._bounds) > _KEPT_WEIGHTS:
             self._bounds.popitem(last=False)
         return bound
 
+    def _checked_mask(self, frames: ArrayLike) -> NDArray[np.bool_]:
+        wanted = np.asarray(frames)
+        if wanted.dtype != np.bool_ or wanted.shape != (self._frame_count,):
+            raise QueryError(
+                f"a mask must be bool [{self._frame_count}], got {wanted.dtype} {list(wanted.shape)}", key="mask"
+            )
+        return wanted
+
     def _one_query(self, query: ArrayLike) -> NDArray[np.float32]:
-        asked = _rows(query, self._dimension_count)
+        asked = query_rows(query, self._dimension_count)
         if asked.shape[0] != 1:
             raise QueryError(f"one query is expected, got {asked.shape[0]}", key="query")
         if not np.isfinite(asked).all():
-            self._refuse(asked, _NONE_PLAYING, int(np.argmin(np.isfinite(asked[0]))))
+            self._refuse(asked, NONE_PLAYING, int(np.argmin(np.isfinite(asked[0]))))
         only: NDArray[np.float32] = asked[0]
         return only
 
@@ -359,35 +377,3 @@ class SearchIndex:
             )
         name = self.feature_set.schema.dimension_names[place]
         raise QueryError(f"{name!r} of query {query} is {queries[query, place]}", key=name, remedy="queries are finite")
-
-
-_NONE_PLAYING = np.full(1, -1, np.int64)
-# Compared by identity, which is ten times faster than by value; what fails that is converted.
-_FLOAT, _INT = np.dtype(np.float32), np.dtype(np.int64)
-
-
-def _rows(queries: ArrayLike, dimension_count: int) -> NDArray[np.float32]:
-    rows: NDArray[np.float32]
-    if type(queries) is np.ndarray and queries.ndim == 2 and queries.dtype is _FLOAT and queries.flags.carray:
-        rows = queries
-    else:
-        # Kernels are compiled for arrays that may be written to; another one would compile them again.
-        rows = np.require(np.asarray(queries, np.float32), requirements=["C", "A", "W"])
-        if rows.ndim == 1:
-            rows = rows[None]
-    if rows.ndim != 2 or rows.shape[1] != dimension_count:
-        raise QueryError(f"queries must be [N, {dimension_count}], got {list(np.shape(queries))}", key="queries")
-    return rows
-
-
-def _frames(current: ArrayLike | None, count: int) -> NDArray[np.int64]:
-    if current is None:
-        return np.full(count, -1, np.int64)
-    frames: NDArray[np.int64]
-    if type(current) is np.ndarray and current.ndim == 1 and current.dtype is _INT and current.flags.carray:
-        frames = current
-    else:
-        frames = np.require(np.asarray(current, np.int64), requirements=["C", "A", "W"]).reshape(-1)
-    if frames.shape[0] != count:
-        raise QueryError(f"current must be [{count}], one frame a query, got {list(np.shape(current))}", key="current")
-    return frames

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.errors import DatabaseError, QueryError, nearest_names
-from ambulo.matching.binding import Bound, Shared
+from ambulo.matching.binding import NO_PENALTY, Bound, Shared, no_skips
 from ambulo.matching.features import FeatureSet
 from ambulo.matching.search_boxes import SearchBoxes
 from ambulo.matching.search_tree import SearchTree
@@ -59,17 +59,19 @@ class Kind:
 
     Attributes:
         meaning: for messages and documentation.
-        build: from features, frames and clip starts.
+        build: from features, frames, clip starts and the frames' penalties.
         load: from features, frames, stored arrays and the stored rest.
     """
 
     meaning: str
-    build: Callable[[FeatureSet, NDArray[np.int32], NDArray[np.int64]], Method]
+    build: Callable[[FeatureSet, NDArray[np.int32], NDArray[np.int64], NDArray[np.float32]], Method]
     load: Callable[[FeatureSet, NDArray[np.int32], Mapping[str, Array], Mapping[str, Any]], Method]
 
 
-def _tree_of(leaves: str) -> Callable[[FeatureSet, NDArray[np.int32], NDArray[np.int64]], Method]:
-    return lambda features, frames, starts: SearchTree.build(features, frames, starts, leaves=leaves)
+def _tree_of(leaves: str) -> Callable[[FeatureSet, NDArray[np.int32], NDArray[np.int64], NDArray[np.float32]], Method]:
+    return lambda features, frames, starts, penalty: SearchTree.build(
+        features, frames, starts, leaves=leaves, penalty=penalty
+    )
 
 
 def _load_tree(
@@ -83,12 +85,12 @@ KINDS: Mapping[str, Kind] = {
     "tree_temporal": Kind("8-wide box tree, leaves of consecutive frames", _tree_of("temporal"), _load_tree),
     "boxes": Kind(
         "two levels of boxes over 16 and 64 consecutive frames",
-        lambda features, frames, _: SearchBoxes.build(features, frames),
+        lambda features, frames, _, penalty: SearchBoxes.build(features, frames, penalty),
         lambda features, _, arrays, rest: SearchBoxes.from_arrays(features, arrays, rest),
     ),
     "scan": Kind(
         "every frame, one after the other",
-        lambda _, frames, __: SearchScan(frames),
+        lambda _, frames, __, ___: SearchScan(frames),
         lambda _, frames, __, ___: SearchScan(frames),
     ),
 }
@@ -96,16 +98,23 @@ KINDS: Mapping[str, Kind] = {
 
 
 def build_method(
-    kind: str, feature_set: FeatureSet, frames: NDArray[np.int32], clip_starts: NDArray[np.int64]
+    kind: str,
+    feature_set: FeatureSet,
+    frames: NDArray[np.int32],
+    clip_starts: NDArray[np.int64],
+    penalty: NDArray[np.float32] = NO_PENALTY,
 ) -> Method:
     """Build a method of a kind over some frames, int32 ``[n]``, ascending, all finite.
+
+    Args:
+        penalty: float32 ``[F]``, not negative, added to the cost of each frame; ``[0]`` for none.
 
     Raises:
         QueryError: an unknown kind.
     """
     if kind not in KINDS:
         raise QueryError(f"no search method {kind!r}; {nearest_names(kind, KINDS)}", key="kind")
-    return KINDS[kind].build(feature_set, frames, clip_starts)
+    return KINDS[kind].build(feature_set, frames, clip_starts, penalty)
 
 
 def method_from_arrays(
@@ -145,7 +154,7 @@ def choose_method(
     queries, currents = typical_queries(feature_set, sample, _SAMPLE_QUERIES)
     allowed = np.zeros(feature_set.frame_count, np.uint8)
     allowed[sample] = 1
-    shared = Shared(feature_set.raw, feature_set.coefficients(), allowed, clip_starts, clip_stops)
+    shared = Shared(feature_set.raw, feature_set.coefficients(), allowed, clip_starts, clip_stops, NO_PENALTY)
     found = np.empty(queries.shape[0], np.int64)
     costs = np.empty((2, queries.shape[0]), np.float32)
     work: dict[str, float] = {}
@@ -153,7 +162,7 @@ def choose_method(
         method = SearchTree.build(feature_set, sample, clip_starts, leaves=leaves)
         tests = np.zeros(2, np.int64)
         bound = method.bind(shared, None)
-        bound.kernel(queries, currents, 0.0, 20, *bound.arguments, found, costs, tests)
+        bound.kernel(queries, currents, 0.0, 20, no_skips(len(queries)), *bound.arguments, found, costs, tests)
         work[kind] = (_NODE_PRICE + _FACE_PRICE * method.box_dimensions) * int(tests[0]) + _LEAF_PRICE * int(tests[1])
     return min(work, key=lambda kind: work[kind])
 

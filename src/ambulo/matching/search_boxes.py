@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ambulo.matching.binding import Bound, Shared
+from ambulo.matching.binding import NO_PENALTY, Bound, Shared
 from ambulo.matching.features import FeatureSet
 
 Array = NDArray[Any]
@@ -47,14 +47,19 @@ class SearchBoxes:
     kind: ClassVar[str] = "boxes"
 
     @classmethod
-    def build(cls, feature_set: FeatureSet, frames: NDArray[np.int32]) -> SearchBoxes:
-        """Build over some frames, int32 ``[n]``, ascending, all finite."""
+    def build(
+        cls, feature_set: FeatureSet, frames: NDArray[np.int32], penalty: NDArray[np.float32] = NO_PENALTY
+    ) -> SearchBoxes:
+        """Build over some frames, int32 ``[n]``, ascending, all finite; ``penalty`` as in :class:`Shared`."""
         from ambulo.matching.boxes_kernels import CHUNK, LARGE, SMALL, fill_bounds
 
         unit = feature_set.coefficients(np.ones(len(feature_set.schema.groups)))
         width = feature_set.dimension_count
-        rows = np.zeros((frames.shape[0], -(-width // CHUNK) * CHUNK), np.float32)
+        extra = 1 if len(penalty) else 0
+        rows = np.zeros((frames.shape[0], -(-(width + extra) // CHUNK) * CHUNK), np.float32)
         rows[:, :width] = (feature_set.raw[frames] - feature_set.mean.astype(np.float64)) * unit
+        if extra:
+            rows[:, width] = np.sqrt(penalty[frames])
         bounds = []
         for size in (SMALL, LARGE):
             boxes = -(-rows.shape[0] // size)
@@ -69,7 +74,7 @@ class SearchBoxes:
         from ambulo.matching.boxes_kernels import search_boxes
 
         schema = self.feature_set.schema
-        ratios = np.zeros(self.rows.shape[1], np.float32)
+        ratios = np.ones(self.rows.shape[1], np.float32)
         ratios[: schema.dimension_count] = schema.checked_weights(weights)[schema.group_of_dimension]
         arguments = (
             *shared,

@@ -50,6 +50,7 @@ def search_plain(
     clip_stops: NDArray[np.int64] | None = None,
     bias: float = 0.0,
     surround_frames: int = 20,
+    skips: NDArray[np.int64] | None = None,
 ) -> Found:
     """What a search means, in a few lines.
 
@@ -58,15 +59,18 @@ def search_plain(
     less than the current frame minus the bias; else the current frame stays.
 
     Args:
-        costs: float64 ``[F]``, see :func:`exact_costs`.
+        costs: float64 ``[F]``, see :func:`exact_costs`; where frames have penalties, with those added.
         candidates: ``[F]``, frames that may be jumped to.
         current: the frame now playing; -1 for none.
         allowed: ``[F]``, frames that may go on being played; None allows all.
         clip_starts: ``[C]``; clip_stops: ``[C]``; needed with a current frame.
         bias: what a jump costs more than going on.
         surround_frames: see above.
+        skips: int64 ``[K, 2]``, ranges of frames that are no candidates.
     """
     open_to = candidates.copy()
+    for start, stop in [] if skips is None else skips:
+        open_to[max(start, 0) : max(stop, 0)] = False
     limit = np.inf
     if current >= 0 and (allowed is None or allowed[current]):
         assert clip_starts is not None and clip_stops is not None

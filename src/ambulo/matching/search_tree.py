@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.errors import QueryError
-from ambulo.matching.binding import Bound, Shared
+from ambulo.matching.binding import NO_PENALTY, Bound, Shared
 from ambulo.matching.features import FeatureSet
 
 Array = NDArray[Any]
@@ -44,7 +44,7 @@ class SearchTree:
         leaves: ``spatial`` or ``temporal``.
         reach: greatest length of a frame's coordinates.
         axes: float64 ``[D, P]``, raw minus mean to the tree's coordinates, P being D rounded up to a multiple of 4.
-        axis_groups: int64 ``[P]``, the feature group of each axis; -1 for padding.
+        axis_groups: int64 ``[P]``, the feature group of each axis; -1 for padding and for the penalty's.
         boxes: float32 ``[nodes, B, 2, 8]``, lower and upper faces of eight children.
         children: int32 ``[nodes, 8]``.
         tiles: float32 ``[leaves, P, 16]``.
@@ -72,6 +72,7 @@ class SearchTree:
         *,
         leaves: str = "spatial",
         box_dimensions: int = 0,
+        penalty: NDArray[np.float32] = NO_PENALTY,
     ) -> SearchTree:
         """Build over some frames.
 
@@ -81,6 +82,8 @@ class SearchTree:
             clip_starts: int64 ``[C]``; a temporal leaf never crosses one.
             leaves: ``spatial`` or ``temporal``.
             box_dimensions: coordinates that boxes bound, rounded up to a multiple of 4; 0 chooses by variance.
+            penalty: float32 ``[F]``, not negative, added to the cost of each frame; ``[0]`` for none. Its root is one
+                more coordinate, in which every query is 0: so the search stays exact, and as fast.
         """
         from ambulo.matching import tree_build_kernels as kernels
         from ambulo.matching.lanes_kernels import CHUNK, LANES, LEAF
@@ -89,6 +92,12 @@ class SearchTree:
         if leaves not in LEAVES:
             raise QueryError(f"leaves are {' or '.join(LEAVES)}, not {leaves!r}", key="leaves")
         axes, axis_groups, variance = group_axes(feature_set, frames)
+        place = -1
+        if len(penalty):
+            spread = float(penalty[frames].mean(dtype=np.float64)) if len(frames) else 0.0
+            place = int(np.searchsorted(-variance, -spread))
+            axes = np.insert(axes, place, 0.0, axis=1)
+            axis_groups, variance = np.insert(axis_groups, place, -1), np.insert(variance, place, spread)
         padded = -(-axes.shape[1] // CHUNK) * CHUNK
         extra = padded - axes.shape[1]
         axes = np.ascontiguousarray(np.pad(axes, ((0, 0), (0, extra))))
@@ -99,6 +108,9 @@ class SearchTree:
         rows = np.empty((count, padded), np.float32)
         mean = feature_set.mean.astype(np.float64)
         reach = float(kernels.rotate_rows(feature_set.raw, frames, mean, axes, rows)) if count else 0.0
+        if place >= 0 and count:
+            rows[:, place] = np.sqrt(penalty[frames])
+            reach = float(np.hypot(reach, rows[:, place].max()))
         if leaves == "temporal":
             item_starts, capacity = _runs(frames, clip_starts, LEAF), 1
             items = _run_means(rows, item_starts)

@@ -9,7 +9,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from ambulo.matching.address_kernels import float32_at, float64_at, int32_at, int64_at, uint8_at
-from ambulo.matching.cost_kernels import ROUND, begin, exact_cost, first_wrong, limit_of
+from ambulo.matching.cost_kernels import ROUND, begin, first_wrong, frame_cost, is_skipped, limit_of
 from ambulo.matching.lanes_kernels import CHUNK, LANES, LEAF, box_bounds, leaf_costs, lowest_lane, prefetch
 from ambulo.maths.kernels import kernel
 
@@ -42,6 +42,7 @@ def search_tree(
     currents: Any,
     bias: float,
     surround: int,
+    skips: Any,
     table: Any,
     reach: float,
     frames: Any,
@@ -54,18 +55,20 @@ def search_tree(
         currents,
         bias,
         surround,
+        skips,
         carray(float32_at(table[0, 0]), (table[0, 1], table[0, 2])),
         carray(float64_at(table[1, 0]), (table[1, 1],)),
         carray(uint8_at(table[2, 0]), (table[2, 1],)),
         carray(int64_at(table[3, 0]), (table[3, 1],)),
         carray(int64_at(table[4, 0]), (table[4, 1],)),
-        carray(float64_at(table[5, 0]), (table[5, 1],)),
-        carray(float64_at(table[6, 0]), (table[6, 1], table[6, 2])),
-        carray(float32_at(table[7, 0]), (table[7, 1],)),
+        carray(float32_at(table[5, 0]), (table[5, 1],)),
+        carray(float64_at(table[6, 0]), (table[6, 1],)),
+        carray(float64_at(table[7, 0]), (table[7, 1], table[7, 2])),
         carray(float32_at(table[8, 0]), (table[8, 1],)),
-        carray(int32_at(table[9, 0]), (table[9, 1],)),
-        carray(float32_at(table[10, 0]), (table[10, 1],)),
-        carray(int32_at(table[11, 0]), (table[11, 1],)),
+        carray(float32_at(table[9, 0]), (table[9, 1],)),
+        carray(int32_at(table[10, 0]), (table[10, 1],)),
+        carray(float32_at(table[11, 0]), (table[11, 1],)),
+        carray(int32_at(table[12, 0]), (table[12, 1],)),
         reach,
         frames,
         costs,
@@ -79,11 +82,13 @@ def search_arrays(
     currents: Any,
     bias: float,
     surround: int,
+    skips: Any,
     raw: Any,
     coefficients: Any,
     allowed: Any,
     clip_starts: Any,
     clip_stops: Any,
+    penalty: Any,
     mean: Any,
     axes: Any,
     ratios: Any,
@@ -103,10 +108,13 @@ def search_arrays(
         currents: int64 ``[N]``, the frame now playing, -1 for none.
         bias: what a jump costs more than going on.
         surround: frames nearer than this to the current one, in its clip, are no candidates.
+        skips: int64 ``[N, K, 2]``, ranges of frames that are no candidates for that query.
         raw: float32 ``[F, D]``.
         coefficients: float64 ``[D]``, weight over scale, of this search.
         allowed: uint8 ``[F]``, whether a frame may go on being played.
         clip_starts: int64 ``[C]``; clip_stops: int64 ``[C]``.
+        penalty: float32 ``[F]``, added to each frame's cost, not negative; ``[0]`` for none. The tree has its root as
+            one more coordinate, in which queries are 0.
         mean: float64 ``[D]``, the tree's origin.
         axes: float64 ``[D, P]``, raw minus mean to the tree's coordinates, P a multiple of 4.
         ratios: float32 ``[P]``, this search's weights over those that the tree was built with, a coordinate.
@@ -136,7 +144,7 @@ def search_arrays(
     for n in range(queries.shape[0]):
         current = currents[n]
         cost, best, skip_start, skip_stop = begin(
-            raw, queries[n], coefficients, current, allowed, clip_starts, clip_stops, bias, surround
+            raw, queries[n], coefficients, current, allowed, clip_starts, clip_stops, penalty, bias, surround
         )
         costs[1, n] = cost
         # A candidate must be strictly better than going on; among candidates the lower index wins a tie.
@@ -154,9 +162,9 @@ def search_arrays(
             # Squares would overflow float32, here or in the boxes: compare everything.
             for place in range(tile_frames.shape[0]):
                 frame = np.int64(tile_frames[place])
-                if frame < 0 or skip_start <= frame < skip_stop:
+                if frame < 0 or is_skipped(frame, skip_start, skip_stop, skips, n):
                     continue
-                value = exact_cost(raw, frame, queries[n], coefficients)
+                value = frame_cost(raw, frame, queries[n], coefficients, penalty)
                 if value < best or (value == best and challenged and frame < best_frame):
                     best, best_cost, best_frame, challenged = value, value, frame, True
         while depth > 0:
@@ -202,9 +210,9 @@ def search_arrays(
                         break
                     near ^= 1 << lane
                     frame = np.int64(tile_frames[leaf * LEAF + lane])
-                    if frame < 0 or skip_start <= frame < skip_stop:
+                    if frame < 0 or is_skipped(frame, skip_start, skip_stop, skips, n):
                         continue
-                    value = exact_cost(raw, frame, queries[n], coefficients)
+                    value = frame_cost(raw, frame, queries[n], coefficients, penalty)
                     if value < best or (value == best and challenged and frame < best_frame):
                         best, best_cost, best_frame, challenged = value, value, frame, True
                         limit = limit_of(best, margin)
