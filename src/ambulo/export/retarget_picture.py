@@ -89,7 +89,8 @@ def retarget_picture(
 def _camera(motion: Motion, pose: GlobalPose, index: int, view: str, aspect: float, floor: float) -> Camera:
     figure = pose.positions[index].astype(np.float64)
     facing = mannequin.figure_forward(motion.skeleton, figure)
-    tall = mannequin.build_flesh(motion.skeleton).height
+    flesh = mannequin.build_flesh(motion.skeleton)
+    tall, figure = flesh.height, figure[flesh.body]
     middle = 0.5 * (figure.min(axis=0) + figure.max(axis=0))
     middle[1] = floor + 0.5 * tall
     return view_camera(middle, facing, view, height=1.3 * tall, aspect=aspect, width=0.9 * tall)
