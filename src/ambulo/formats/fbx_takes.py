@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from ambulo.formats.fbx_curves import TICKS_PER_SECOND, Curve, read_curve, sample_curve
 from ambulo.formats.fbx_document import Document, FbxObject, as_numbers
+from ambulo.formats.fbx_transform import ORDERS, euler
+from ambulo.maths import quaternions
 from ambulo.motion.motion import Note
 
 CHANNELS = {"Lcl Translation": (0.0, 0.0, 0.0), "Lcl Rotation": (0.0, 0.0, 0.0), "Lcl Scaling": (1.0, 1.0, 1.0)}
 """What can move, and where it rests."""
 
-_OVERRIDE = (1, 2)
+_OVERRIDE, _OVERRIDE_IN_PART = 1, 2
 _FURTHEST = 1 << 52  # ticks: more than a day, and whole numbers up to here are exact in float64
 
 
@@ -41,11 +43,13 @@ class Layer(NamedTuple):
 
     Attributes:
         override: it replaces what is below, in place of adding to it.
+        by_channel: angles are put together one by one; else rotations are, each after the one below.
         weight: 0 to 1.
         channels: node, property -> channel.
     """
 
     override: bool
+    by_channel: bool
     weight: float
     channels: dict[tuple[int, str], Channel]
 
@@ -87,7 +91,10 @@ class Take(NamedTuple):
                 below = found.get(name)
                 if below is None:
                     below = np.broadcast_to(document.numbers(node, name, rest), values.shape)
-                if layer.override:
+                if name == "Lcl Rotation" and not layer.by_channel:
+                    order = int(document.numbers(node, "RotationOrder", (0.0,))[0])
+                    found[name] = _turn(below, values, order, layer)
+                elif layer.override:
                     found[name] = below + layer.weight * (values - below)
                 elif name == "Lcl Scaling":
                     found[name] = below * (1.0 + layer.weight * (values - 1.0))
@@ -111,6 +118,20 @@ class Take(NamedTuple):
         )
 
 
+def _turn(below: NDArray[np.float64], values: NDArray[np.float64], order: int, layer: Layer) -> NDArray[np.float64]:
+    """Angles of a layer's rotation over, or in place of, the rotation below, as angles again."""
+    letters = ORDERS[order] if 0 <= order < len(ORDERS) else ORDERS[0]
+    first, second = euler(below, letters), euler(values, letters)
+    if layer.override:
+        turned = quaternions.slerp(first, second, np.full(len(second), layer.weight))
+    else:
+        part = quaternions.slerp(np.array([0.0, 0.0, 0.0, 1.0]), second, np.full(len(second), layer.weight))
+        turned = quaternions.multiply(first, part)
+    angles = np.empty_like(values)
+    angles[:, ["XYZ".index(letter) for letter in letters]] = np.degrees(quaternions.to_euler(turned, letters))
+    return angles
+
+
 def read_takes(document: Document, nodes: Iterable[FbxObject]) -> list[Take]:
     """The takes of a file, with the curves of some nodes only.
 
@@ -123,16 +144,18 @@ def read_takes(document: Document, nodes: Iterable[FbxObject]) -> list[Take]:
 
 def _read_take(document: Document, stack: FbxObject, wanted: set[int]) -> Take:
     layers = []
-    notes = []
+    notes: list[Note] = []
     for entry, _ in document.below(stack.id, "AnimationLayer"):
         if document.numbers(entry, "Mute", (0.0,))[0]:
             continue
         blend = int(document.numbers(entry, "BlendMode", (0.0,))[0])
         weight = document.numbers(entry, "Weight", (100.0,))[0] / 100.0
-        layers.append(Layer(blend in _OVERRIDE, min(max(weight, 0.0), 1.0), _read_channels(document, entry, wanted)))
-    if sum(bool(layer.channels) for layer in layers) > 1:
-        text = f"the take {stack.name!r} has {len(layers)} layers; they are put together angle by angle"
-        notes.append(Note("layers", text, warning=True))
+        by_channel = document.numbers(entry, "RotationAccumulationMode", (0.0,))[0] == 1.0
+        channels = _read_channels(document, entry, wanted)
+        if blend == _OVERRIDE:  # only the other kind lets through what is below
+            weight = 1.0
+        override = blend in (_OVERRIDE, _OVERRIDE_IN_PART)
+        layers.append(Layer(override, by_channel, min(max(weight, 0.0), 1.0), channels))
     take = Take(stack.name, 0, 0, tuple(layers), tuple(notes))
     if any(curve.unsorted for curve in take.curves()):
         notes.append(Note("key_order", f"keys of the take {stack.name!r} are not in the order of time", warning=True))

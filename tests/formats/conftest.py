@@ -1,0 +1,8 @@
+"""Helpers beside the tests of formats, such as writers of files, are imported by name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
