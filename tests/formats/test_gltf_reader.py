@@ -185,7 +185,7 @@ def test_a_matrix_is_its_translation_rotation_and_scale(tmp_path: Path) -> None:
         poses.append(ambulo.load(gltf.save(tmp_path / f"{name}.gltf")))
     np.testing.assert_allclose(poses[0].positions, poses[1].positions, atol=1e-6)
     np.testing.assert_allclose(poses[0].rotations, poses[1].rotations, atol=1e-6)
-    np.testing.assert_allclose(world(poses[0], 0)[1], turn.apply([0, 2, 0]) + [1, 2, 3], atol=1e-5)
+    np.testing.assert_allclose(world(poses[0], 0)[1], turn.apply([0, 2, 0]) + np.array([1, 2, 3]), atol=1e-5)
 
 
 @pytest.mark.parametrize("scale", [[1, 2, 3], [-1, 1, 1], [-1, -1, -1], [1.5, 1.5, -0.5]])
