@@ -232,6 +232,11 @@ class Database:
         """Frame after the last of every clip, int64 ``[C]``."""
         return np.array([clip.stop for clip in self.clips], np.int64)
 
+    @cached_property
+    def clips_by_name(self) -> dict[str, Clip]:
+        """The clips by their names."""
+        return {clip.name: clip for clip in self.clips}
+
     def clip_of_frame(self, frame: ArrayLike) -> NDArray[np.int64]:
         """Index into ``clips`` for frames of any shape. Returns int64 of that shape (a scalar array for a scalar).
 

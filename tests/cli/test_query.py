@@ -1,0 +1,93 @@
+"""``ambulo query``: ranges that answer a question, and SQL that can only read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.cli import main as cli
+from ambulo.database.build import build_frames
+from ambulo.database.database import Database
+from ambulo.synthesis.takes import write_takes
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("query")
+    write_takes(root / "takes", seed=1, minutes=0.5)
+    (root / "ambulo.toml").write_text(
+        'name = "small"\n[[sources]]\npath = "takes"\nlicence = "CC0-1.0"\nnumbers = { age = 35.0 }\n'
+        '[channels.age]\nunit = "years"\n'
+    )
+    build_frames(root)
+    return root
+
+
+def ask(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
+    assert cli.run(["query", *map(str, words), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_question_is_answered_by_ranges(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ask(capsys, project, "walk and not turn_left", "--where", "speed > 0.8", "--limit", 3)
+    database = Database.open(project)
+    mask = database.mask("walk and not turn_left and speed > 0.8")
+    assert 0 < mask.sum() < database.frame_count
+    assert found["question"] == "(walk and not turn_left) and speed > 0.8"
+    assert found["seconds"] == pytest.approx(mask.sum() / database.rate, abs=1e-3)
+    assert found["coverage"] == pytest.approx(mask.mean(), abs=1e-6)
+    assert len(found["ranges"]) == min(3, found["range_count"])
+    for entry in found["ranges"]:
+        rows = np.arange(entry["start_frame"], entry["stop_frame"])
+        assert mask[rows].all()
+        clip, start = database.locate(rows[0])
+        assert (clip.name, entry["start"]) == (entry["clip"], pytest.approx(start, abs=1e-3))
+    everything = ask(capsys, project / "database")
+    assert everything["coverage"] == 1.0 and everything["clip_count"] == len(database.clips)
+    assert cli.run(["query", str(project), "walk", "--limit", "1"]) == 0
+    assert "and" in capsys.readouterr().out
+
+
+def test_sql_reads_tables_and_views(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ask(capsys, project, "--sql", "select count(*) as n from clips where mirrored = 0")
+    assert found["columns"] == ["n"] and found["rows"][0][0] >= 1 and not found["more"]
+    documented = ask(capsys, project, "--sql", "select name, kind from documentation")["rows"]
+    there = ask(capsys, project, "--sql", "select name, type from sqlite_master where type in ('table', 'view')")[
+        "rows"
+    ]
+    assert sorted(documented) == sorted(there)
+    longest = ask(capsys, project, "--sql", "select tag, sum(seconds) from range_list group by tag order by 2 desc")
+    tag, seconds = longest["rows"][0]
+    database = Database.open(project)
+    assert seconds >= database.mask(tag).sum() / database.rate - 1e-6
+    numbers = ask(capsys, project, "--sql", "select distinct channel, unit, start_value from number_list")
+    assert numbers["rows"] == [["age", "years", 35.0]]
+    assert ask(capsys, project, "--sql", "select * from ranges", "--limit", 2)["more"]
+    assert cli.run(["query", str(project), "--sql", "select clip, seconds from clip_list"]) == 0
+    assert "seconds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--sql", "delete from clips"], "SQLite refuses"),
+        (["--sql", "attach 'other.sqlite' as other"], "not authorized"),
+        (["--sql", "pragma journal_mode = wal"], "not authorized"),
+        (["--sql", "select 1; select 2"], "SQLite refuses"),
+        (["--sql", "select colour from clips"], "no such column"),
+        (["walk", "--sql", "select 1"], "either a question or SQL"),
+        (["wlak"], "did you mean 'walk'"),
+        (["walk", "--where", "sped > 1"], "did you mean 'speed'"),
+        (["walk", "--limit=-1"], "limit of -1"),
+    ],
+)
+def test_what_is_no_question_is_refused(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    before = (project / "database" / "catalog.sqlite").read_bytes()
+    assert cli.run(["query", str(project), *words]) == 2
+    assert message in capsys.readouterr().err
+    assert (project / "database" / "catalog.sqlite").read_bytes() == before
