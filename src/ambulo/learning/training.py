@@ -215,6 +215,8 @@ class _Run:
                 if interrupted:
                     break
         if not interrupted:
+            if not self.validation:  # resumed when all was done
+                self._validate()
             self.save()
             if config.patience and self.best_weights:
                 self.task.model.load_state_dict(self.best_weights)
@@ -275,7 +277,7 @@ class _Run:
 
         self.task.model.eval()
         with torch.no_grad():
-            self.validation = self.task.validate()
+            self.validation = {name: float(value) for name, value in self.task.validate().items()}
         self.task.model.train()
         if not self.validation:
             return False

@@ -1,0 +1,97 @@
+"""``ambulo train``: train a model on a built project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Train a model on a built project, into its folder `models`. Stopped by Ctrl+C, it goes on with --resume.
+
+    Models: lmm (learned motion matching: motion matching without the database at run time). It is then a controller of
+    that name, for `ambulo simulate --controller lmm` and the studio."""
+
+    model: str
+    """What to train: lmm."""
+    project: Path
+    """Folder of a built project."""
+    preset: str = "base"
+    """How long and how large: quick (a minute or two), base, or paper (the published recipe: a day)."""
+    name: str | None = None
+    """Name of the trained model; the kind's own if left out."""
+    tags: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG[,TAG]")] = ()
+    """Tags of the frames to learn from, with commas between them; those that the project shows by default if left
+    out."""
+    resume: bool = False
+    """Go on where a training was interrupted."""
+    finetune: bool = False
+    """Go on from the trained model with clips that were added since: a tenth of the time."""
+    precision: str = "float16"
+    """How weights are stored: float32, float16 or int8."""
+    device: str = "auto"
+    """Where to train: auto (CUDA where there is one), cpu, cuda."""
+    seed: int = 0
+    """Seed of everything random."""
+    jobs: int = 2
+    """Processes: with 2, stepper and projector are trained beside each other."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+def _lmm(arguments: Arguments, tags: tuple[str, ...], progress: Any) -> Any:
+    from ambulo.learning.lmm_training import train_lmm
+
+    return train_lmm(
+        arguments.project,
+        preset=arguments.preset,
+        name=arguments.name or "lmm",
+        tags=tags,
+        resume=arguments.resume,
+        finetune=arguments.finetune,
+        precision=arguments.precision,
+        device=arguments.device,
+        seed=arguments.seed,
+        jobs=arguments.jobs,
+        progress=progress,
+    )
+
+
+TRAINERS: dict[str, Callable[[Arguments, tuple[str, ...], Any], Any]] = {"lmm": _lmm}
+"""Kind of model -> what trains it."""
+
+
+def run(arguments: Arguments) -> Any:
+    """Train, and return the report."""
+    from ambulo.errors import LearningError, nearest_names
+    from ambulo.learning.progress import training_bars
+
+    if arguments.model not in TRAINERS:
+        raise LearningError(
+            f"there is no model {arguments.model!r}; {nearest_names(arguments.model, TRAINERS)}", key="model"
+        )
+    if arguments.seed < 0:
+        raise LearningError(
+            f"a seed of {arguments.seed} is not possible", key="seed", remedy="give a whole number from 0 up"
+        )
+    tags = tuple(tag for part in arguments.tags for tag in map(str.strip, part.split(",")) if tag)
+    with training_bars() as progress:
+        return TRAINERS[arguments.model](arguments, tags, progress)
+
+
+def show(report: Any) -> None:
+    """Print the report."""
+    what = "trained on" if not report.finetuned else "fine-tuned with"
+    print(f"{report.name}: {report.folder} {what} {report.frames:,} frames ({report.minutes:.1f} minutes)")
+    for stage, errors in report.errors.items():
+        measures = ", ".join(f"{name.replace('_', ' ')} {value:.3g}" for name, value in errors.items())
+        print(
+            f"  {stage}: {report.steps[stage]:,} steps, {report.cpu_seconds[stage] / 60:.1f} processor minutes"
+            f" ({report.seconds[stage] / 60:.1f} by the clock): {measures}"
+        )
+    print(f"  {report.megabytes:.2f} MB of weights; try `ambulo simulate --controller {report.name}`")

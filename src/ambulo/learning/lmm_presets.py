@@ -1,0 +1,133 @@
+"""How large the networks of learned motion matching are and how long they are trained: presets, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from ambulo.errors import LearningError, nearest_names
+from ambulo.learning.config import TrainConfig
+
+
+@dataclass(frozen=True)
+class DecompressorSizes:
+    """Widths of decompressor and compressor.
+
+    Attributes:
+        latent: numbers beside the features.
+        hidden: hidden layers of the decompressor.
+        compressor: hidden layers of the compressor beside its linear part; none leaves it linear.
+        activation: of the decompressor.
+    """
+
+    latent: int = 32
+    hidden: tuple[int, ...] = (512, 512)
+    compressor: tuple[int, ...] = (256,)
+    activation: str = "relu"
+
+
+@dataclass(frozen=True)
+class StepperSizes:
+    """Widths and windows of the stepper.
+
+    Attributes:
+        hidden: hidden layers.
+        window: frames that are rolled out at the end of the training.
+        short_window: the same at its beginning.
+        activation: between layers.
+    """
+
+    hidden: tuple[int, ...] = (512, 512)
+    window: int = 20
+    short_window: int = 4
+    activation: str = "relu"
+
+
+@dataclass(frozen=True)
+class ProjectorSizes:
+    """Widths of the projector and weights of its loss.
+
+    Attributes:
+        hidden: hidden layers.
+        activation: between layers.
+        latents: how much the latents' error counts beside the features'.
+        distance: how much an error in the distance to the query counts.
+        queries: how many are answered by exact search before training begins.
+    """
+
+    hidden: tuple[int, ...] = (512, 512, 512, 512)
+    activation: str = "relu"
+    latents: float = 1.0
+    distance: float = 0.3
+    queries: int = 500_000
+
+
+@dataclass(frozen=True)
+class LmmPreset:
+    """Sizes and training of the three networks."""
+
+    decompressor: DecompressorSizes
+    decompressor_training: TrainConfig
+    stepper: StepperSizes
+    stepper_training: TrainConfig
+    projector: ProjectorSizes
+    projector_training: TrainConfig
+
+    def trained(self, stage: str) -> TrainConfig:
+        """How the network of that name is trained."""
+        config: TrainConfig = getattr(self, f"{stage}_training")
+        return config
+
+    def changed(self, part: float = 1.0, rate: float = 1.0, **settings: object) -> LmmPreset:
+        """The same with a part of the steps, a part of the learning rates, and other settings of all trainings."""
+        trainings = {}
+        for stage in ("decompressor", "stepper", "projector"):
+            config = self.trained(stage)
+            steps = None if config.steps is None else max(round(config.steps * part), 1)
+            new = replace(config, steps=steps, learning_rate=config.learning_rate * rate)
+            trainings[f"{stage}_training"] = replace(new, **settings)  # type: ignore[arg-type]
+        return replace(self, **trainings)  # type: ignore[arg-type]
+
+
+_BASE = LmmPreset(
+    DecompressorSizes(),
+    TrainConfig(steps=6000, batch=256, learning_rate=1e-3, validate_every=1000),
+    StepperSizes(),
+    TrainConfig(steps=8000, batch=64, learning_rate=1e-3, validate_every=1000),
+    ProjectorSizes(),
+    TrainConfig(steps=12000, batch=512, learning_rate=1e-3, validate_every=2000),
+)
+
+_REFERENCE = TrainConfig(
+    steps=500_000, batch=32, learning_rate=1e-3, weight_decay=1e-3, amsgrad=True, schedule="exponential",
+    final_rate=0.99**500, betas=(0.9, 0.999), validate_every=10_000, log_every=1000,
+)  # fmt: skip
+
+PRESETS: Mapping[str, LmmPreset] = MappingProxyType(
+    {
+        "quick": _BASE.changed(0.15),
+        "base": _BASE,
+        # Sizes and schedule of D. Holden's public code; 15 to 27 hours of a processor for half an hour of capture.
+        "paper": LmmPreset(
+            DecompressorSizes(hidden=(512,), compressor=(512, 512, 512)),
+            _REFERENCE,
+            StepperSizes(short_window=20),
+            _REFERENCE,
+            ProjectorSizes(queries=4_000_000),
+            _REFERENCE,
+        ),
+    }
+)
+"""By name: ``quick`` to try it, ``base`` to keep it, ``paper`` to compare with the published recipe."""
+
+
+def find_preset(name: str) -> LmmPreset:
+    """The preset of that name.
+
+    Raises:
+        LearningError: there is none; lists the nearest.
+    """
+    if name not in PRESETS:
+        raise LearningError(f"no preset {name!r}; {nearest_names(name, PRESETS)}", key="preset")
+    return PRESETS[name]

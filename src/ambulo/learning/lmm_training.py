@@ -1,0 +1,313 @@
+"""Training of learned motion matching: a built database in, a model out.
+
+The decompressor (with its compressor) comes first; its latents are what stepper and projector learn from, which can
+then be trained beside each other, one process each. With ``finetune`` a trained model goes on with clips that were
+added, half of each batch from them and half replayed from what it knows (S0.59).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo import __version__
+from ambulo.control.settings import ControlSettings
+from ambulo.database.manifest import SkeletonRecord
+from ambulo.errors import LearningError
+from ambulo.learning.devices import import_torch
+from ambulo.learning.lmm_data import LmmData, open_data, refuse_stale, with_fresh
+from ambulo.learning.lmm_model import (
+    TRAINING,
+    ClipRecord,
+    LmmManifest,
+    LmmModel,
+    NetworkRecord,
+    load_model,
+    save_model,
+)
+from ambulo.learning.lmm_presets import LmmPreset, find_preset
+from ambulo.learning.progress import TrainProgress
+from ambulo.learning.weights import Layers
+
+if TYPE_CHECKING:
+    import torch
+
+    from ambulo.learning.training import TrainReport
+
+Progress = Callable[[TrainProgress], None]
+
+MODELS = "models"
+WEIGHTS = "weights.safetensors"
+FINETUNE_PART, FINETUNE_RATE = 0.1, 0.5
+"""Of the steps and of the learning rate of a full training, for fine-tuning."""
+
+
+class LmmReport(msgspec.Struct, frozen=True):
+    """What a training made.
+
+    Attributes:
+        name: of the model.
+        folder: where it lies.
+        preset: that it was trained with.
+        finetuned: whether it went on from a trained model.
+        frames: that it was trained on.
+        minutes: of motion.
+        errors: on held-out data, by network and measure.
+        steps: by network.
+        seconds: wall-clock time by network.
+        cpu_seconds: processor time by network.
+        megabytes: of the stored weights.
+    """
+
+    name: str
+    folder: str
+    preset: str
+    finetuned: bool
+    frames: int
+    minutes: float
+    errors: dict[str, dict[str, float]]
+    steps: dict[str, int]
+    seconds: dict[str, float]
+    cpu_seconds: dict[str, float]
+    megabytes: float
+
+
+def model_folder(project: Path, name: str = "lmm") -> Path:
+    """Where a project's model of that name lies."""
+    folder = project if project.is_dir() else project.parent
+    return folder / MODELS / name
+
+
+def train_lmm(
+    project: str | Path,
+    *,
+    preset: str | LmmPreset = "base",
+    name: str = "lmm",
+    tags: Sequence[str] = (),
+    resume: bool = False,
+    finetune: bool = False,
+    precision: str = "float16",
+    device: str = "auto",
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    stop: Callable[[int], bool] | None = None,
+) -> LmmReport:
+    """Train a model on a built project, into ``PROJECT/models/NAME``.
+
+    Args:
+        project: its folder or file.
+        preset: a name of :data:`ambulo.learning.lmm_presets.PRESETS`, or one of your own.
+        name: of the model.
+        tags: that all frames shall carry; the project's default tags where empty.
+        resume: go on where a training was interrupted.
+        finetune: go on from the trained model, with the clips that were added since.
+        precision: of the stored weights: ``float32``, ``float16`` or ``int8``.
+        device: see :class:`~ambulo.learning.config.TrainConfig`.
+        seed: of everything random.
+        jobs: 2 trains stepper and projector beside each other, each in a process of its own.
+        progress: called while networks are trained.
+        stop: asked after each step of the network in this process; True interrupts.
+
+    Raises:
+        LearningError: the data is refused (stale, too small, no contacts, another schema), the loss is no number, or a
+            checkpoint does not fit.
+    """
+    import_torch()
+    project = Path(project)
+    chosen = find_preset(preset) if isinstance(preset, str) else preset
+    label = preset if isinstance(preset, str) else "own"
+    folder = model_folder(project, name)
+    if not finetune:
+        data, settings = open_data(project, tags, seed=seed)
+        return _train(
+            data, settings, folder, chosen, label, name, tags, None, resume=resume, precision=precision, device=device,
+            seed=seed, project=project if jobs > 1 else None, progress=progress, stop=stop,
+        )  # fmt: skip
+    refuse_stale(project)
+    begun = load_model(folder)
+    tags = tags or begun.manifest.tags
+    data, settings = open_data(project, tags, seed=seed, begun=begun.manifest)
+    data = keep_features(data, begun)
+    data = with_fresh(data, {clip.name: clip.frames for clip in begun.manifest.clips})
+    return _train(
+        data, settings, folder, chosen.changed(FINETUNE_PART, FINETUNE_RATE), label, name, tags, begun, resume=resume,
+        precision=precision, device=device, seed=seed, project=None, progress=progress, stop=stop,
+    )  # fmt: skip
+
+
+def keep_features(data: LmmData, begun: LmmModel) -> LmmData:
+    """The data with features scaled as a trained model knows them: a database that grew has other means and scales.
+
+    Scales are the same within a group of features, so the search compares as the model does if its weights are changed
+    by their ratio.
+    """
+    from dataclasses import replace
+
+    features = data.index.feature_set
+    firsts = [group.start for group in features.schema.groups]
+    weights = (begun.feature_coefficients.astype(np.float64) * features.scale)[firsts].astype(np.float32)
+    rows = (features.raw[data.frames.frames] - begun.feature_mean) * begun.feature_coefficients
+    frames = replace(data.frames, features=np.ascontiguousarray(rows, np.float32), weights=weights)
+    return replace(
+        data, frames=frames, feature_mean=begun.feature_mean, feature_coefficients=begun.feature_coefficients
+    )
+
+
+def _train(
+    data: LmmData,
+    settings: ControlSettings,
+    folder: Path,
+    preset: LmmPreset,
+    label: str,
+    name: str,
+    tags: Sequence[str],
+    begun: LmmModel | None,
+    *,
+    resume: bool,
+    precision: str,
+    device: str,
+    seed: int,
+    project: Path | None,
+    progress: Progress | None,
+    stop: Callable[[int], bool] | None,
+) -> LmmReport:
+    from ambulo.learning.lmm_stages import Stages
+
+    began = time.perf_counter()
+    preset = preset.changed(device=device, seed=seed)
+    training = folder / TRAINING
+    previous = load_weights(training / WEIGHTS) if begun is not None else None
+    stages = Stages(
+        data,
+        preset,
+        training / "finetune" if begun is not None else training,
+        identity=f"{data.database.digest} {sorted(tags)} {seed}",
+        previous=previous,
+        resume=resume,
+        progress=progress,
+        stop=stop,
+    )
+    stages.run(project, tuple(tags), seed)
+    model = _make_model(data, stages.networks(), stages.latents, name, tags, label, began, stages.reports)
+    save_weights(training / WEIGHTS, stages.weights())
+    saved = save_model(model, folder, precision)
+    reports = stages.reports
+    return LmmReport(
+        name=name,
+        folder=str(folder),
+        preset=label,
+        finetuned=begun is not None,
+        frames=len(data.frames.frames),
+        minutes=len(data.frames.frames) / data.frames.rate / 60.0,
+        errors=model.manifest.errors,
+        steps={stage: report.steps for stage, report in reports.items()},
+        seconds={stage: report.seconds for stage, report in reports.items()},
+        cpu_seconds={stage: report.cpu_seconds for stage, report in reports.items()},
+        megabytes=saved.megabytes,
+    )
+
+
+def _make_model(
+    data: LmmData,
+    networks: dict[str, Layers],
+    latents: NDArray[np.float32],
+    name: str,
+    tags: Sequence[str],
+    label: str,
+    began: float,
+    reports: dict[str, TrainReport],
+) -> LmmModel:
+    database, frames = data.database, data.frames
+    values = np.concatenate([frames.features, latents], axis=1)
+    # A little room beyond what was seen: the stepper overshoots where a limb turns round.
+    room = 0.05 * (values.max(axis=0) - values.min(axis=0)) + 1e-3
+    manifest = LmmManifest(
+        name=name,
+        database=database.name,
+        database_digest=database.digest,
+        rate=database.rate,
+        skeleton=SkeletonRecord.of(database.skeleton),
+        schema=data.index.feature_set.schema.to_dict(),
+        weights=[float(weight) for weight in frames.weights],
+        tags=list(tags),
+        latent_count=latents.shape[1],
+        moving=[int(joint) for joint in frames.layout.moving],
+        networks={n: NetworkRecord(list(layers.sizes), layers.activation) for n, layers in networks.items()},
+        precision="float32",
+        clips=[ClipRecord(c.name, c.stop - c.start, c.licence, c.attribution) for c in database.clips],
+        preset=label,
+        errors={stage: {k: float(v) for k, v in report.validation.items()} for stage, report in reports.items()},
+        seconds=time.perf_counter() - began,
+        cpu_seconds=sum(report.cpu_seconds for report in reports.values()),
+        files={},
+        ambulo=__version__,
+    )
+    return LmmModel(
+        manifest=manifest,
+        skeleton=database.skeleton,
+        schema=data.index.feature_set.schema,
+        layout=frames.layout,
+        decompressor=networks["decompressor"],
+        stepper=networks["stepper"],
+        projector=networks["projector"],
+        feature_mean=np.asarray(data.feature_mean, np.float32),
+        feature_coefficients=np.asarray(data.feature_coefficients, np.float32),
+        start=values[_stillest(data)],
+        lowest=values.min(axis=0) - room,
+        highest=values.max(axis=0) + room,
+    )
+
+
+def _stillest(data: LmmData) -> int:
+    """The row in which a body stands most quietly and goes nowhere in the next second."""
+    schema = data.index.feature_set.schema
+    raw = np.asarray(data.index.feature_set.raw[data.frames.frames], np.float64)
+    motion = np.zeros(len(raw))
+    for group in schema.groups:
+        if group.kind == "trajectory_direction":
+            motion += np.square(1.0 - raw[:, group.start + 1 : group.stop : 2]).sum(axis=1)
+        elif group.kind != "position":
+            motion += np.square(raw[:, group.start : group.stop]).sum(axis=1)
+    return int(np.argmin(motion))
+
+
+def save_weights(path: Path, weights: dict[str, torch.Tensor]) -> None:
+    """Write the float32 weights that a later training goes on from, whole."""
+    from safetensors.torch import save
+
+    from ambulo.formats.paths import write_whole
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, save({key: value.detach().cpu().contiguous() for key, value in weights.items()}))
+
+
+def load_weights(path: Path) -> dict[str, Any]:
+    """Inverse of :func:`save_weights`.
+
+    Raises:
+        LearningError: they are missing or damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        return dict(load(path.read_bytes()))
+    except (OSError, SafetensorError) as error:
+        raise LearningError(
+            f"the weights that a training goes on from cannot be read: {error}",
+            path=path,
+            remedy="train anew with `ambulo train lmm PROJECT`",
+        ) from None
+
+
+def settings_of(preset: LmmPreset) -> dict[str, Any]:
+    """All numbers of a preset, for reports."""
+    return asdict(preset)
