@@ -8,12 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from ambulo.errors import AmbuloError, FormatError, NoMotionError
-from ambulo.formats import acclaim, amass, bvh, c3d, fbx, gltf
+from ambulo.formats import acclaim, amass, bvh, c3d, fbx, gltf, usd
 from ambulo.formats.format import Format, ReadOptions, read_head
 from ambulo.formats.paths import is_file, is_folder, write_whole
 from ambulo.motion.motion import Motion
 
-FORMATS: tuple[Format, ...] = (bvh.FORMAT, gltf.GLB, gltf.GLTF, amass.FORMAT, acclaim.FORMAT, c3d.FORMAT, fbx.FORMAT)
+FORMATS: tuple[Format, ...] = (
+    bvh.FORMAT,
+    gltf.GLB,
+    gltf.GLTF,
+    amass.FORMAT,
+    acclaim.FORMAT,
+    c3d.FORMAT,
+    fbx.FORMAT,
+    usd.TEXT,
+    usd.CRATE,
+    usd.PACKAGE,
+)
 
 
 def load(
