@@ -57,6 +57,9 @@ def show(report: BuildReport) -> None:
         print(f"  tags (minutes): {', '.join(shown)}{more}")
     if report.invalid_frames:
         print(f"  {report.invalid_frames} frames with glitches are kept but never chosen")
+    for use in report.licences:
+        if use.licence or use.attribution:
+            print(f"  licence: {use.text}")
     if report.warnings:
         print(f"  {len(report.warnings)} warnings:")
         _print_grouped([(warning.code, f"{warning.take}: {warning.message}") for warning in report.warnings])

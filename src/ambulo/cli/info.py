@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from ambulo.database.licences import LicenceUse
 from ambulo.database.staleness import Staleness
 
 
@@ -51,6 +52,7 @@ class Info(msgspec.Struct, frozen=True):
     megabytes: float
     verified: int | None
     clips: tuple[ClipInfo, ...]
+    licences: tuple[LicenceUse, ...] = ()
 
 
 def run(arguments: Arguments) -> Info:
@@ -58,6 +60,7 @@ def run(arguments: Arguments) -> Info:
     from ambulo.database.build import OWN_FILES
     from ambulo.database.channels import CHANNELS
     from ambulo.database.database import Database
+    from ambulo.database.licences import licences_of
     from ambulo.database.manifest import list_files, read_manifest, verify_files
     from ambulo.database.project import load_project
     from ambulo.database.staleness import staleness
@@ -94,6 +97,7 @@ def run(arguments: Arguments) -> Info:
             ClipInfo(c.name, round(c.frame_count / database.rate, 3), c.source, c.mirrored, c.tags, c.licence)
             for c in database.clips
         ),
+        licences=tuple(licences_of(database)),
     )
 
 
@@ -113,9 +117,9 @@ def show(info: Info) -> None:
     )
     if info.verified is not None:
         print(f"  {info.verified} files hold what was written")
-    licences = sorted({clip.licence for clip in info.clips if clip.licence})
-    if licences:
-        print(f"  licences: {', '.join(licences)}")
+    for use in info.licences:
+        if use.licence or use.attribution:
+            print(f"  licence: {use.text}")
     print(f"  compared: {', '.join(info.features)}")
     print("  tags (minutes):")
     for tag, seconds in sorted(info.tags.items(), key=lambda item: (-item[1], item[0])):

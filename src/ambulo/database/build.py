@@ -29,6 +29,7 @@ from ambulo.database.manifest import SkeletonRecord, list_files, read_manifest, 
 from ambulo.database.prepare_jobs import JobResult, PrepareJob, run_jobs, tensor_name, worker_count
 from ambulo.database.project import Project, load_project
 from ambulo.database.records import BuildState, Inputs, TakeRecord
+from ambulo.database.licences import licences_of_build
 from ambulo.database.report import BuildReport, TakeProblem, problems_of, report_of
 from ambulo.database.soundness import check_sound
 from ambulo.database.storage import Array, checksum_of, map_tensors
@@ -137,6 +138,7 @@ def _report(
         workers=workers,
         up_to_date=up_to_date,
         wall_seconds=time.perf_counter() - began,
+        licences=licences_of_build(project, takes, state),
     )
 
 

@@ -201,7 +201,8 @@ class Database:
         for clip, start, stop in zip(clips, edges, edges[1:], strict=False):
             carried = tuple(tag for tag, r in merged.items() if bool(((r[:, 0] < stop) & (r[:, 1] > start)).any()))
             source = "" if clip.source.path is None else clip.source.path.as_posix()
-            rows.append(Clip(clip.name, start, stop, source, False, clip.source.licence, carried, clip.start_time))
+            licence, credit = clip.source.licence, clip.source.attribution
+            rows.append(Clip(clip.name, start, stop, source, False, licence, carried, clip.start_time, credit))
         channels = {c.name: np.concatenate([getattr(clip, c.name) for clip in clips]) for c in CHANNELS}
         return cls(first.skeleton, first.rate, channels, rows, merged, annotations=Annotations(tuple(weighted)))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from ambulo.database.licences import LicenceUse
 from ambulo.database.records import BuildState, TakeRecord
 from ambulo.database.takes import Orphan, Take
 
@@ -62,6 +63,7 @@ class BuildReport(msgspec.Struct, frozen=True, kw_only=True):
         warnings: what looks wrong about the others.
         workers: processes that prepared takes.
         wall_seconds: duration of the build.
+        licences: of the takes that are in the database, that of most motion first.
     """
 
     name: str
@@ -83,6 +85,7 @@ class BuildReport(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[TakeWarning, ...]
     workers: int
     wall_seconds: float
+    licences: tuple[LicenceUse, ...] = ()
 
 
 def problems_of(
@@ -111,6 +114,7 @@ def report_of(
     workers: int,
     up_to_date: bool,
     wall_seconds: float,
+    licences: tuple[LicenceUse, ...] = (),
 ) -> BuildReport:
     """The report on a database whose state is known."""
     used = [n for n, starts in enumerate(state.starts) if starts]
@@ -148,4 +152,5 @@ def report_of(
         warnings=warnings,
         workers=workers,
         wall_seconds=round(wall_seconds, 3),
+        licences=licences,
     )

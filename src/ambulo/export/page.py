@@ -70,7 +70,7 @@ def write_page(
         recording: what :func:`ambulo.control.simulation.simulate` returned.
         measures: what :func:`ambulo.evaluation.measures.measure` returned.
         path: the HTML file; its folder is made.
-        database: names the clips that play.
+        database: names the clips that play, and the licences of the capture.
         desired_path: ``[M, 3]``, metres; the recording's own where None.
         trajectory_times: seconds of the trajectory points, for what the capture holds ahead.
         failures: what a gate found.
@@ -100,6 +100,7 @@ def write_page(
         "<h2>Way</h2>",
         _map(recording, asked),
         _plots(recording, database),
+        _licences(database),
     ]
     return _write(path, _document(title, subtitle, facts or {}, data, script, "".join(body)))
 
@@ -148,6 +149,17 @@ def number(value: float | None) -> str:
     if 0.0 < abs(value) < 0.001:
         return "<0.001" if value > 0.0 else ">-0.001"
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _licences(database: Database | None) -> str:
+    """Whose data the motion is made of."""
+    from ambulo.database.licences import licences_of
+
+    uses = [] if database is None else licences_of(database)
+    if not any(use.licence or use.attribution for use in uses):
+        return ""
+    items = "".join(f"<li>{escape(use.text)}</li>" for use in uses)
+    return f'<footer class="note"><h2>Licences of the capture</h2><ul>{items}</ul></footer>'
 
 
 def _failures(failures: Sequence[str]) -> str:
