@@ -57,6 +57,13 @@ def show(report: BuildReport) -> None:
         print(f"  tags (minutes): {', '.join(shown)}{more}")
     if report.invalid_frames:
         print(f"  {report.invalid_frames} frames with glitches are kept but never chosen")
+    for put in report.retargeted:
+        (slide, slid), (deep, deepened), (jumps, jumped) = put.slide_cm_s, put.penetration_cm, put.jumps
+        print(
+            f"  {put.takes} takes of {put.joints} joints put on the skeleton of {put.target}: slide {slide:.1f} ->"
+            f" {slid:.1f} cm/s, below the floor {deep:.2f} -> {deepened:.2f} cm, joint jumps {jumps:.0f} ->"
+            f" {jumped:.0f} a minute, {100 * put.contact_f1:.0f} % of contacts kept"
+        )
     for use in report.licences:
         if use.licence or use.attribution:
             print(f"  licence: {use.text}")

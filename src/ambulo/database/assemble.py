@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import ambulo
 from ambulo.database.annotate import TakeAnnotations, number_frames, outside_notes, tag_frames
@@ -20,6 +20,8 @@ from ambulo.database.storage import Array, RowWriter
 from ambulo.database.tags import merge_ranges
 from ambulo.database.takes import Take
 from ambulo.motion.motion import Note
+
+Signature = tuple[tuple[str, ...], tuple[int, ...]]
 
 
 class PlacedClip(NamedTuple):
@@ -69,9 +71,15 @@ def lay_out(
     records: Sequence[TakeRecord],
     skeletons: dict[str, SkeletonRecord],
     annotations: Sequence[TakeAnnotations],
+    signature: Signature | None = None,
 ) -> Layout | None:
-    """Decide what the database holds; None where no take has a clip."""
-    chosen = majority_skeleton(records, skeletons)
+    """Decide what the database holds; None where no take has a clip.
+
+    Args:
+        project, takes, records, skeletons, annotations: what there is.
+        signature: of the target's skeleton; None for the one that most of the motion is on.
+    """
+    chosen = majority_skeleton(records, skeletons, signature)
     if chosen is None:
         return None
     excluded: dict[int, str] = {}
@@ -124,13 +132,20 @@ def summarize(layout: Layout, rate: float) -> Summary:
     return Summary(len(layout.clips), mirrored, layout.frame_count, seconds)
 
 
-def majority_skeleton(records: Sequence[TakeRecord], skeletons: dict[str, SkeletonRecord]) -> SkeletonRecord | None:
-    """The skeleton that most frames are on; of its variants (other offsets, other roles), that of most frames."""
-    by_signature: dict[Any, int] = {}
+def majority_skeleton(
+    records: Sequence[TakeRecord], skeletons: dict[str, SkeletonRecord], wanted: Signature | None = None
+) -> SkeletonRecord | None:
+    """The skeleton that most frames are on; of its variants (other offsets, other roles), that of most frames.
+
+    Takes that were put on another skeleton count for their own. With ``wanted`` only its variants are looked at.
+    """
+    by_signature: dict[Signature, int] = {}
     by_key: dict[str, int] = {}
     for record in records:
-        for clip in record.clips:
+        for clip in record.own_clips if wanted is None else record.clips:
             signature = skeletons[clip.skeleton].signature
+            if wanted is not None and signature != wanted:
+                continue
             by_signature[signature] = by_signature.get(signature, 0) + clip.frame_count
             by_key[clip.skeleton] = by_key.get(clip.skeleton, 0) + clip.frame_count
     if not by_signature:

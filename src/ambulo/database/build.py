@@ -24,13 +24,27 @@ from ambulo.database.assemble import (
 )
 from ambulo.database.build_files import BUILD_FILE, STAMPS_FILE, read_stamps, read_state, write_stamps
 from ambulo.database.channels import CHANNELS
-from ambulo.database.fingerprints import DATABASE_ROOMS, code_fingerprint, project_content, take_key
+from ambulo.database.fingerprints import (
+    DATABASE_ROOMS,
+    code_fingerprint,
+    project_content,
+    skeleton_key,
+    take_key,
+)
 from ambulo.database.manifest import SkeletonRecord, list_files, read_manifest, verify_files, write_manifest
 from ambulo.database.prepare_jobs import JobResult, PrepareJob, run_jobs, tensor_name, worker_count
 from ambulo.database.project import Project, load_project
 from ambulo.database.records import BuildState, Inputs, TakeRecord
 from ambulo.database.licences import licences_of_build
 from ambulo.database.report import BuildReport, TakeProblem, problems_of, report_of
+from ambulo.database.retarget_plan import (
+    TargetSpec,
+    explicit_target,
+    majority_target,
+    outside_files,
+    retarget_key,
+    signature_of_target,
+)
 from ambulo.database.soundness import check_sound
 from ambulo.database.storage import Array, checksum_of, map_tensors
 from ambulo.database.swap import BuildLock, behind_links, recover, staging_of, swap_in
@@ -89,7 +103,8 @@ def build_frames(
         takes = find_takes(project)
         hasher = Hasher(read_stamps(folder))
         tell("scan", 0, len(takes))
-        inputs = Inputs(project_content(project), tuple(hash_takes(takes, hasher)), code_fingerprint(DATABASE_ROOMS))
+        code, files = code_fingerprint(DATABASE_ROOMS), outside_files(project, hasher)
+        inputs = Inputs(project_content(project), tuple(hash_takes(takes, hasher)), code, files)
         tell("scan", len(takes), len(takes))
         state = None if force else read_state(folder)
         if state is not None and _is_current(folder, inputs, state):
@@ -191,6 +206,8 @@ class _Build:
         self.staging = staging_of(folder)
         self.copies = 2 if project.mirror else 1
         self.keys = [take_key(project, take.source, entry) for take, entry in zip(takes, inputs.takes, strict=True)]
+        self.target = explicit_target(project, takes, [entry.sha256 for entry in inputs.takes], inputs.files)
+        self.signature = None if self.target is None else signature_of_target(self.target)
         self.records: dict[int, TakeRecord] = {}
         self.skeletons: dict[str, SkeletonRecord] = {}
         self.old_starts: dict[int, tuple[int, ...]] = {}
@@ -211,9 +228,9 @@ class _Build:
             self.old = {c.name: map_tensors(self.folder / c.file)[c.name] for c in CHANNELS}
         except (DatabaseError, KeyError):
             return
-        known = {record.key: number for number, record in enumerate(state.records)}
+        known = {record.native_key or record.key: number for number, record in enumerate(state.records)}
         for number, key in enumerate(self.keys):
-            old = known.get(key)
+            old = known.get(key if self.target is None else self._key(number, self.target))
             if old is None:
                 continue
             record, starts = state.records[old], state.starts[old]
@@ -221,27 +238,64 @@ class _Build:
                 continue  # an unexpected failure, such as no memory, may not happen again
             self.records[number] = record
             self.old_starts[number] = starts
-            self.skeletons.update({clip.skeleton: state.skeletons[clip.skeleton] for clip in record.clips})
+            clips = (*record.clips, *record.native_clips)
+            self.skeletons.update({clip.skeleton: state.skeletons[clip.skeleton] for clip in clips})
+
+    def _key(self, number: int, target: TargetSpec | None) -> str:
+        """The key of a take that is put on a target, or of the take alone."""
+        source = self.project.sources[self.takes[number].source]
+        if target is None or not source.retarget:
+            return self.keys[number]
+        mapping = None if source.mapping is None else self.inputs.files[source.mapping]
+        return retarget_key(self.keys[number], target, mapping)
 
     def prepare(self, jobs: int | None) -> None:
         """Prepare the takes that changed."""
         (self.staging / _WORK).mkdir(parents=True)
-        self._run(self.fresh, jobs)
+        self._run(self.fresh, jobs, self.target)
+        if self.target is not None:
+            return
         # A take that was left out for its skeleton has no frames in the old database, and may fit now.
         chosen = majority_skeleton([self.records[number] for number in range(len(self.takes))], self.skeletons)
         late = [
             number
             for number, starts in self.old_starts.items()
             if chosen is not None
-            and len(starts) != self.copies * len(self.records[number].clips)
-            and any(self.skeletons[clip.skeleton].signature == chosen.signature for clip in self.records[number].clips)
+            and (len(starts) != self.copies * len(self.records[number].clips) or self.records[number].native_clips)
+            and any(
+                self.skeletons[clip.skeleton].signature == chosen.signature for clip in self.records[number].own_clips
+            )
         ]
         for number in late:
             del self.records[number], self.old_starts[number]
-        self._run(late, jobs)
-        self.fresh += late
+        self._run(late, jobs, None)
+        others: list[int] = []
+        if chosen is not None:
+            others = self._put_on(chosen, jobs)
+        self.fresh = sorted({*self.fresh, *late, *others})
 
-    def _run(self, numbers: Sequence[int], jobs: int | None) -> None:
+    def _put_on(self, chosen: SkeletonRecord, jobs: int | None) -> list[int]:
+        """Put takes that are on other skeletons on the one of the most motion. Returns their numbers."""
+        records = [self.records[number] for number in range(len(self.takes))]
+        hashes = [entry.sha256 for entry in self.inputs.takes]
+        target = majority_target(self.project, self.takes, hashes, records, skeleton_key(chosen))
+        others = [
+            number
+            for number, record in enumerate(records)
+            if target is not None
+            and self.project.sources[self.takes[number].source].retarget
+            and record.key != self._key(number, target)
+            and any(self.skeletons[clip.skeleton].signature != chosen.signature for clip in record.own_clips)
+        ]
+        natives = {number: (self.keys[number], records[number].own_clips) for number in others}
+        for number in others:
+            self.old_starts.pop(number, None)
+        self._run(others, jobs, target)
+        for number, (key, clips) in natives.items():
+            self.records[number] = msgspec.structs.replace(self.records[number], native_key=key, native_clips=clips)
+        return others
+
+    def _run(self, numbers: Sequence[int], jobs: int | None, target: TargetSpec | None) -> None:
         if not numbers:
             return
         work = []
@@ -250,9 +304,12 @@ class _Build:
             source, spec = self.project.source_of(take.source, take.label), self.project.take_spec(take.label)
             work.append(
                 PrepareJob(
-                    *(number, self.keys[number], take.path, take.size, source.unit, source.up, source.rate),
+                    *(number, self._key(number, target), take.path, take.size, source.unit, source.up, source.rate),
                     *(dict(self.project.roles), self.project.prepare, self.project.mirror, self._work_file(number)),
                     corrections=None if spec is None else spec.corrections,
+                    target=target if source.retarget else None,
+                    mapping=None if source.mapping is None else self.project.folder / source.mapping,
+                    travel=source.travel,
                 )
             )
         workers = worker_count(jobs, work)
@@ -275,7 +332,7 @@ class _Build:
     def write(self, strict: bool, finish: Callable[[Path], None] | None) -> BuildState:
         """Write the new database beside the old one."""
         records = tuple(self.records[number] for number in range(len(self.takes)))
-        layout = lay_out(self.project, self.takes, records, self.skeletons, self.annotations)
+        layout = lay_out(self.project, self.takes, records, self.skeletons, self.annotations, self.signature)
         problems = problems_of(self.takes, records, {} if layout is None else layout.excluded)
         if strict or layout is None:
             _refuse_problems(self.project, problems, strict=strict and layout is not None)
@@ -283,7 +340,7 @@ class _Build:
         starts: list[tuple[int, ...]] = [()] * len(self.takes)
         for placed in layout.clips:
             starts[placed.take] += (placed.clip.start,)
-        used = {clip.skeleton for record in records for clip in record.clips}
+        used = {clip.skeleton for record in records for clip in (*record.clips, *record.native_clips)}
         state = BuildState(
             self.inputs,
             {key: self.skeletons[key] for key in sorted(used)},

@@ -74,7 +74,7 @@ def take_key(project: Project, source: int, take: TakeInput) -> str:
     parts = [
         take.label,
         take.sha256,
-        [spec.unit, spec.up, spec.rate],
+        [spec.unit, spec.up, spec.rate, spec.travel],
         msgspec.to_builtins(project.take_spec(take.label)),
         sorted(project.roles.items()),
         msgspec.to_builtins(project.prepare),

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from ambulo.database.channels import CHANNELS
 from ambulo.database.fingerprints import skeleton_key
 from ambulo.database.manifest import SkeletonRecord
-from ambulo.database.records import ClipRecord, Failure, TakeRecord
+from ambulo.database.records import ClipRecord, Failure, RetargetRecord, TakeRecord
+from ambulo.database.retarget_plan import TargetSpec, put_on_target
 from ambulo.database.storage import write_tensors
 from ambulo.database.workers import Sized, core_count, run_tasks
 from ambulo.errors import AmbuloError, MotionError, ProjectError
@@ -36,6 +37,9 @@ class PrepareJob(NamedTuple):
         mirror: make a mirrored copy of each clip as well.
         output: file for the frames.
         corrections: of this one take.
+        target: file on the skeleton that it is put on; None leaves it on its own.
+        mapping: mapping file for that; None guesses.
+        travel: where the way comes from, ``as_is`` or ``from_feet``.
     """
 
     number: int
@@ -50,6 +54,9 @@ class PrepareJob(NamedTuple):
     mirror: bool
     output: Path
     corrections: Corrections | None = None
+    target: TargetSpec | None = None
+    mapping: Path | None = None
+    travel: str = "as_is"
 
 
 class JobResult(NamedTuple):
@@ -74,7 +81,7 @@ def run_job(job: PrepareJob) -> JobResult:
     from ambulo.prepare.mirror import mirror_clip
 
     try:
-        clips = _prepare(job)
+        clips, retargeted = _prepare(job)
         tensors, records, skeletons = {}, [], {}
         for number, clip in enumerate(clips):
             for mirrored in (False, True) if job.mirror else (False,):
@@ -108,18 +115,27 @@ def run_job(job: PrepareJob) -> JobResult:
         first.up,
         first.up_guessed,
         first.frame_time,
+        retargeted,
     )
     return JobResult(job.number, record, skeletons)
 
 
-def _prepare(job: PrepareJob) -> list[PreparedClip]:
+def _prepare(job: PrepareJob) -> tuple[list[PreparedClip], tuple[RetargetRecord, ...]]:
     from ambulo.formats.registry import load_all
+    from ambulo.motion.joint_mapping import read_mapping
     from ambulo.prepare.pipeline import prepare_take
 
     motions = load_all(job.path, unit=job.unit, up=job.up, rate=job.rate)
     if not motions:
         raise MotionError("holds no motion", path=job.path)
-    return [prepare_take(motion, job.settings, job.roles, job.corrections) for motion in motions]
+    retargeted: list[RetargetRecord] = []
+    if job.target is not None:
+        mapping = None if job.mapping is None else read_mapping(job.mapping)
+        pairs = [put_on_target(motion, job.target, mapping) for motion in motions]
+        motions = [motion for motion, _ in pairs]
+        retargeted = [record for _, record in pairs if record is not None]
+    clips = [prepare_take(motion, job.settings, job.roles, job.corrections) for motion in motions]
+    return clips, tuple(retargeted)
 
 
 def worker_count(jobs: int | None, work: Sequence[Sized]) -> int:

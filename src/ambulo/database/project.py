@@ -40,6 +40,10 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         numbers: numeric channel -> value that every take of this source has, where nothing else is said.
         licence: licence of the data, carried into the database.
         attribution: whom to credit, carried along.
+        retarget: put takes that are on another skeleton than the target's on that one; else they are left out.
+        mapping: mapping file (target joint = source joint or role), relative to the project file; None guesses.
+        travel: where the way comes from: ``as_is`` from the file, ``from_feet`` from feet that stand, for clips that
+            walk in place.
     """
 
     path: str
@@ -53,6 +57,20 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     numbers: dict[str, float] = {}
     licence: str = ""
     attribution: str = ""
+    retarget: bool = True
+    mapping: str | None = None
+    travel: Literal["as_is", "from_feet"] = "as_is"
+
+
+class SkeletonSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[skeleton]`` table: which skeleton all motion is put on.
+
+    Attributes:
+        target: a file on it, relative to the project file, or the path of a source; left out, it is the skeleton that
+            most of the motion is on.
+    """
+
+    target: str | None = None
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,6 +84,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         features: what is compared in a search, and how much each counts.
         sources: folders of takes.
         takes: corrections of single takes.
+        skeleton: the target, where motion on several skeletons is put on one.
         roles: humanoid role -> joint name, where detection needs help.
         prepare: constants of the preparation; its ``rate`` always equals the project's.
         channels: numbers that takes are annotated with, and their units.
@@ -81,6 +100,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     features: tuple[FeatureSpec, ...] = DEFAULT_FEATURES
     sources: tuple[SourceSpec, ...] = ()
     takes: tuple[TakeSpec, ...] = ()
+    skeleton: SkeletonSpec = SkeletonSpec()
     roles: dict[str, str] = {}
     prepare: PrepareSettings = PrepareSettings()
     channels: dict[str, NumericChannel] = {}

@@ -33,6 +33,30 @@ class ClipRecord(msgspec.Struct, frozen=True):
     attribution: str = ""
 
 
+class RetargetRecord(msgspec.Struct, frozen=True):
+    """What retargeting did to a clip; pairs are before and after.
+
+    Attributes:
+        target: file on the target's skeleton.
+        joints: of the clip's own skeleton.
+        frames: of the file.
+        scale: leg length of the target over its own.
+        slide: m/s of toes in contact.
+        penetration: metres of toes below their standing height, mean over contacts.
+        jumps: joint-angle jumps a minute.
+        contact_f1: agreement of contacts after with those before.
+    """
+
+    target: str
+    joints: int
+    frames: int
+    scale: float
+    slide: tuple[float, float]
+    penetration: tuple[float, float]
+    jumps: tuple[float, float]
+    contact_f1: float
+
+
 class Failure(msgspec.Struct, frozen=True):
     """Why a take could not be prepared: the error's class, message and facts."""
 
@@ -62,6 +86,9 @@ class TakeRecord(msgspec.Struct, frozen=True):
         failure: why it failed; None where it did not.
         notes: what was found odd or decided.
         format, unit, metres_per_unit, unit_guessed, up, up_guessed, frame_time: how the file was read.
+        retargeted: what retargeting did, clip by clip; empty where the take is on the target's skeleton itself.
+        native_key: ``key`` without the target, where the take was put on the skeleton of the most motion.
+        native_clips: its clips on its own skeleton, in that case: they count when that skeleton is chosen.
     """
 
     key: str
@@ -75,6 +102,14 @@ class TakeRecord(msgspec.Struct, frozen=True):
     up: str = ""
     up_guessed: bool | None = None
     frame_time: float | None = None
+    retargeted: tuple[RetargetRecord, ...] = ()
+    native_key: str = ""
+    native_clips: tuple[ClipRecord, ...] = ()
+
+    @property
+    def own_clips(self) -> tuple[ClipRecord, ...]:
+        """Its clips on its own skeleton."""
+        return self.native_clips or self.clips
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -84,11 +119,13 @@ class Inputs(msgspec.Struct, frozen=True):
         project: the project file's content.
         takes: hashes of every take and its tag file, in order.
         code: hash of the code of :data:`DATABASE_ROOMS`.
+        files: other files, the target and mapping files -> hash.
     """
 
     project: dict[str, Any]
     takes: tuple[TakeInput, ...]
     code: str
+    files: dict[str, str] = {}
 
     @property
     def digest(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ambulo.database.licences import LicenceUse
-from ambulo.database.records import BuildState, TakeRecord
+from ambulo.database.records import BuildState, RetargetRecord, TakeRecord
 from ambulo.database.takes import Orphan, Take
 
 
@@ -40,6 +40,28 @@ class TakeWarning(msgspec.Struct, frozen=True):
     message: str
 
 
+class RetargetSummary(msgspec.Struct, frozen=True):
+    """What retargeting did to the takes of one source skeleton; pairs are before and after, means over frames.
+
+    Attributes:
+        takes: how many.
+        joints: of their own skeleton.
+        target: file on the target's skeleton.
+        slide_cm_s: of toes in contact.
+        penetration_cm: of toes below their standing height.
+        jumps: joint-angle jumps a minute.
+        contact_f1: agreement of contacts.
+    """
+
+    takes: int
+    joints: int
+    target: str
+    slide_cm_s: tuple[float, float]
+    penetration_cm: tuple[float, float]
+    jumps: tuple[float, float]
+    contact_f1: float
+
+
 class BuildReport(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a build.
 
@@ -64,6 +86,7 @@ class BuildReport(msgspec.Struct, frozen=True, kw_only=True):
         workers: processes that prepared takes.
         wall_seconds: duration of the build.
         licences: of the takes that are in the database, that of most motion first.
+        retargeted: what was put on the target's skeleton, by source and own skeleton.
     """
 
     name: str
@@ -86,6 +109,43 @@ class BuildReport(msgspec.Struct, frozen=True, kw_only=True):
     workers: int
     wall_seconds: float
     licences: tuple[LicenceUse, ...] = ()
+    retargeted: tuple[RetargetSummary, ...] = ()
+
+
+def summarize_retargeting(takes: Sequence[Take], records: Sequence[TakeRecord]) -> tuple[RetargetSummary, ...]:
+    """One summary a source and own skeleton."""
+    groups: dict[tuple[int, int, str], list[tuple[int, RetargetRecord]]] = {}
+    for number, (take, record) in enumerate(zip(takes, records, strict=True)):
+        for entry in record.retargeted:
+            groups.setdefault((take.source, entry.joints, entry.target), []).append((number, entry))
+    found = []
+    for (_, joints, target), numbered in groups.items():
+        entries = [entry for _, entry in numbered]
+        found.append(
+            RetargetSummary(
+                len({number for number, _ in numbered}),
+                joints,
+                target,
+                _mean_pair(entries, [entry.slide for entry in entries], 100.0),
+                _mean_pair(entries, [entry.penetration for entry in entries], 100.0),
+                _mean_pair(entries, [entry.jumps for entry in entries], 1.0),
+                _mean(entries, [entry.contact_f1 for entry in entries], 1.0),
+            )
+        )
+    return tuple(found)
+
+
+def _mean(entries: Sequence[RetargetRecord], values: Sequence[float], scale: float) -> float:
+    frames = sum(entry.frames for entry in entries)
+    total = sum(value * entry.frames for value, entry in zip(values, entries, strict=True))
+    return round(scale * total / max(frames, 1), 3)
+
+
+def _mean_pair(
+    entries: Sequence[RetargetRecord], pairs: Sequence[tuple[float, float]], scale: float
+) -> tuple[float, float]:
+    before, after = (_mean(entries, [pair[side] for pair in pairs], scale) for side in (0, 1))
+    return before, after
 
 
 def problems_of(
@@ -153,4 +213,5 @@ def report_of(
         workers=workers,
         wall_seconds=round(wall_seconds, 3),
         licences=licences,
+        retargeted=summarize_retargeting(takes, state.records),
     )

@@ -11,6 +11,7 @@ from ambulo.database.build_files import read_stamps, read_state
 from ambulo.database.fingerprints import DATABASE_ROOMS, code_fingerprint, project_content
 from ambulo.database.project import Project
 from ambulo.database.records import Inputs
+from ambulo.database.retarget_plan import outside_files
 from ambulo.database.soundness import check_sound
 from ambulo.database.takes import Hasher, TakeInput, find_takes, hash_takes
 from ambulo.errors import DatabaseError
@@ -50,7 +51,8 @@ def current_inputs(project: Project, hasher: Hasher) -> Inputs:
         ProjectError: a source cannot be read.
     """
     takes = hash_takes(find_takes(project), hasher)
-    return Inputs(project_content(project), tuple(takes), code_fingerprint(DATABASE_ROOMS))
+    code = code_fingerprint(DATABASE_ROOMS)
+    return Inputs(project_content(project), tuple(takes), code, outside_files(project, hasher))
 
 
 def staleness(project: Project, folder: Path | None = None) -> Staleness:
