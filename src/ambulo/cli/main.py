@@ -30,6 +30,7 @@ VERBS: dict[str, str] = {
     "repair": "mend spikes, floor and feet of a take, into a new file",
     "build": "build the database of a project, or bring it up to date",
     "tag": "add, remove and list the tags of a take",
+    "status": "say what of a project's database is stale and why, file by file",
     "query": "find the stretches of a database that answer a question, or ask its catalogue in SQL",
     "info": "say what a project's database holds, and whether it is up to date",
     "train": "train a model on a project: learned motion matching",
