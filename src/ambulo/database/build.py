@@ -31,11 +31,11 @@ from ambulo.database.fingerprints import (
     skeleton_key,
     take_key,
 )
+from ambulo.database.licences import licences_of_build
 from ambulo.database.manifest import SkeletonRecord, list_files, read_manifest, verify_files, write_manifest
 from ambulo.database.prepare_jobs import JobResult, PrepareJob, run_jobs, tensor_name, worker_count
 from ambulo.database.project import Project, load_project
 from ambulo.database.records import BuildState, Inputs, TakeRecord
-from ambulo.database.licences import licences_of_build
 from ambulo.database.report import BuildReport, TakeProblem, problems_of, report_of
 from ambulo.database.retarget_plan import (
     TargetSpec,
