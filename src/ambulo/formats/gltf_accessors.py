@@ -92,7 +92,6 @@ def gather(document: Document, indices: Sequence[int], owner: Callable[[int], st
         document.refuse(
             f"{owner(indices[at])}: accessor {indices[at]} needs {needed[at]} bytes of bufferView {view_of[at]}, "
             f"which has {view_length[at]}",
-            remedy="the file is damaged; export it again",
         )
     used = np.unique(buffer[view_of >= 0]).tolist()
     for index in used:
@@ -151,7 +150,6 @@ def _decode(
     if accessor.count * width * 4 > limit:
         document.refuse(
             f"{owner(index)}: accessor {index} stands for {accessor.count} elements, far more than the file holds",
-            remedy="the file is damaged; export it again",
         )
     if accessor.bufferView is None:
         values = np.zeros((accessor.count, width), kind)
@@ -188,7 +186,6 @@ def _sparse(
     if place_end > len(places) or number_end > len(numbers):
         document.refuse(
             f"{owner(index)}: accessor {index} has {sparse.count} sparse values, its bufferViews hold fewer",
-            remedy="the file is damaged; export it again",
         )
     size = np.dtype(index_kind).itemsize
     where = _strided(places, index_kind, sparse.indices.byteOffset, sparse.count, 1, size)[:, 0].astype(np.int64)
@@ -198,7 +195,6 @@ def _sparse(
         document.refuse(
             f"{owner(index)}: accessor {index} has {accessor.count} elements, a sparse value is meant for "
             f"{where.max()}",
-            remedy="the file is damaged; export it again",
         )
     return where, what
 

@@ -60,7 +60,8 @@ class Channels:
     def times(self, channel: int) -> NDArray[np.float64]:
         """Key times of a channel, seconds."""
         stop = self.time_start[channel] + self.key_count[channel] * self.time_stride[channel]
-        return self.pool[self.time_start[channel] : stop : self.time_stride[channel]].astype(np.float64)
+        with np.errstate(invalid="ignore"):  # there may be NaN, which is refused elsewhere
+            return self.pool[self.time_start[channel] : stop : self.time_stride[channel]].astype(np.float64)
 
 
 def read_channels(document: Document, options: ReadOptions) -> Channels:
@@ -133,12 +134,10 @@ def _rows(document: Document) -> list[tuple[int, int, int, int, int, int, int]]:
                 document.refuse(
                     f"animation {animation.name!r}, channel {number} names sampler {sampler}, there are "
                     f"{len(samplers)}",
-                    remedy="the file is damaged; export it again",
                 )
             if target.node >= node_count:
                 document.refuse(
                     f"{_label(document, index, sampler)} moves node {target.node}, there are {node_count}",
-                    remedy="the file is damaged; export it again",
                 )
             times, values, how = samplers[sampler]
             if how < 0:
@@ -177,7 +176,6 @@ def _check_shapes(
         document.refuse(
             f"{_label(document, animation[row], sampler[row])}: {values[row]} values for {keys[row]} keys{three} "
             f"(accessors {outputs[row]} and {times[row]}, {node_label(document, int(node[row]))})",
-            remedy="the file is damaged; export it again",
         )
 
 
@@ -227,7 +225,7 @@ def _check_values(document: Document, channels: Channels, options: ReadOptions) 
         }[kind]
         sampler = document.root.animations[channels.animation[row]].samplers[channels.sampler[row]]
         accessor = sampler.input if kind == kernels.TIME_NOT_FINITE else sampler.output
-        document.refuse(f"{place}: {what} at key {key} ({node}, accessor {accessor})", remedy="export the file again")
+        document.refuse(f"{place}: {what} at key {key} ({node}, accessor {accessor})")
     channels.first, channels.last = spans[:, 0].copy(), spans[:, 1].copy()
 
 

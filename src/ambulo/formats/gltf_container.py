@@ -20,6 +20,7 @@ from ambulo.motion.motion import Note
 
 _MAGIC = b"glTF"
 _JSON_CHUNK, _BINARY_CHUNK = 0x4E4F534A, 0x004E4942
+_AGAIN = "the file is damaged; export it again"
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")
 _DATA_URI = re.compile(r"^data:([^,]*?)(;base64)?,", re.IGNORECASE | re.DOTALL)
 
@@ -59,7 +60,7 @@ class Document:
         self.root = self._decode(text)
         self._check_version()
 
-    def refuse(self, message: str, *, key: str | None = None, remedy: str | None = None) -> NoReturn:
+    def refuse(self, message: str, *, key: str | None = None, remedy: str = _AGAIN) -> NoReturn:
         """Raise a FormatError about this file."""
         raise FormatError(message, path=self.path, key=key, remedy=remedy)
 

@@ -72,12 +72,10 @@ def read_tree(document: Document) -> NodeTree:
             if child >= len(nodes):
                 document.refuse(
                     f"{node_label(document, index)} has the child {child}, there are {len(nodes)} nodes",
-                    remedy="the file is damaged; export it again",
                 )
             if parents[child] >= 0:
                 document.refuse(
                     f"{node_label(document, child)} has two parents, {parents[child]} and {index}",
-                    remedy="the file is damaged; export it again",
                 )
             parents[child] = index
     order: list[int] = []
@@ -90,7 +88,6 @@ def read_tree(document: Document) -> NodeTree:
         lost = min(set(range(len(nodes))) - set(order))
         document.refuse(
             f"{node_label(document, lost)} is in a cycle: it is above itself",
-            remedy="the file is damaged; export it again",
         )
     return NodeTree(parents, order, *_rest(document))
 
@@ -112,7 +109,6 @@ def _rest(document: Document) -> tuple[Double, Double, Double]:
     if bad.any():
         document.refuse(
             f"the transform of {node_label(document, int(np.argmax(bad)))} is not finite",
-            remedy="export the file again",
         )
     lengths = np.linalg.norm(rotations, axis=1)
     for at in np.nonzero(lengths < 1e-6)[0]:

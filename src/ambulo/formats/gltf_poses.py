@@ -157,7 +157,9 @@ def _by_matrices(actor: Actor, tree: NodeTree, poses: NodePoses) -> tuple[Float,
 
 def _nearest_rotation(matrices: Array) -> Array:
     """The orthogonal part of each matrix ``[F, 3, 3]``, times -1 where that is no rotation."""
+    if not np.isfinite(matrices).all():
+        return np.full((len(matrices), 4), np.nan)
     left, _, right = np.linalg.svd(matrices)
     nearest = left @ right
-    nearest = nearest * np.sign(np.linalg.det(nearest))[:, None, None]
+    nearest = np.where(np.linalg.det(nearest)[:, None, None] < 0.0, -nearest, nearest)
     return quaternions.from_matrix(nearest)

@@ -194,7 +194,15 @@ def _build(
     options: ReadOptions,
 ) -> list[Motion]:
     """The motions of one body."""
-    positions, rotations, notes = joint_poses(actor, tree, poses)
+    with np.errstate(over="ignore", invalid="ignore"):
+        positions, rotations, notes = joint_poses(actor, tree, poses)
+    good = (np.abs(positions) < 1e12).all(axis=(0, 2)) & np.isfinite(rotations).all(axis=(0, 2))
+    if not good.all():
+        raise FormatError(
+            "scales and translations multiply to what is not finite",
+            path=document.path,
+            joint=actor.names[int(np.argmin(good))],
+        )
     parents = np.array(actor.parents, np.int32)
     placement, doubts = _place(actor, parents, positions[0], options)
     if placement.metres_per_unit != 1.0:

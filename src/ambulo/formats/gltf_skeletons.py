@@ -68,9 +68,7 @@ def _skin_groups(document: Document, tree: NodeTree) -> list[set[int]]:
     for index, skin in enumerate(document.root.skins):
         for node in skin.joints:
             if node >= count:
-                document.refuse(
-                    f"skin {index} names node {node}, there are {count}", remedy="the file is damaged; export it again"
-                )
+                document.refuse(f"skin {index} names node {node}, there are {count}")
             leader.setdefault(node, node)
             leader[find(node)] = find(skin.joints[0])
     above = tree.nearest_above(set(leader))
