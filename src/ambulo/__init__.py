@@ -19,6 +19,7 @@ _HOMES = {
     "load": "ambulo.formats.registry",
     "load_all": "ambulo.formats.registry",
     "save": "ambulo.formats.registry",
+    "check": "ambulo.database.checking",
     "Database": "ambulo.database.database",
     "Intent": "ambulo.control.intent",
     "Pose": "ambulo.control.pose",
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ambulo.control.controller import Controller as Controller
     from ambulo.control.intent import Intent as Intent
     from ambulo.control.pose import Pose as Pose
+    from ambulo.database.checking import check as check
     from ambulo.database.database import Database as Database
     from ambulo.errors import AmbuloError as AmbuloError
     from ambulo.errors import FormatError as FormatError

@@ -80,10 +80,10 @@ def project_text(
     lines = [
         "# An ambulo project. Build it with `ambulo build`, steer it with `ambulo play`.",
         "",
-        f"name = {_value(project.name)}",
-        f"rate = {_value(project.rate)}  # frames a second of the database; takes are resampled",
-        f"mirror = {_value(project.mirror)}  # add a mirrored copy of every clip",
-        f"controllers = {_value(project.controllers)}",
+        f"name = {toml_value(project.name)}",
+        f"rate = {toml_value(project.rate)}  # frames a second of the database; takes are resampled",
+        f"mirror = {toml_value(project.mirror)}  # add a mirrored copy of every clip",
+        f"controllers = {toml_value(project.controllers)}",
         "",
         "# What is compared when motion is searched: position and velocity of a joint (or role), or where the root",
         "# will be and face some seconds from now. A larger weight counts more.",
@@ -97,16 +97,19 @@ def project_text(
             "[[sources]]",
             *_source_lines(source, source_notes.get(number, ()), source_guesses.get(number, {})),
         ]
+    for spec in project.takes:
+        entries = msgspec.to_builtins(spec)
+        lines += ["", "[[takes]]", *(f"{key} = {toml_value(value)}" for key, value in entries.items())]
     lines += [
         "",
         "# Which joint plays which part. Joints are found by name and by geometry; name one here to correct it.",
         "[roles]",
-        *(f"{role} = {_value(joint)}" for role, joint in project.roles.items()),
-        *(f"# {role} = {_value(joint)}" for role, joint in detected_roles.items() if role not in project.roles),
+        *(f"{role} = {toml_value(joint)}" for role, joint in project.roles.items()),
+        *(f"# {role} = {toml_value(joint)}" for role, joint in detected_roles.items() if role not in project.roles),
         "",
         "[play]",
-        f"default_tags = {_value(project.play.default_tags)}  # shown while nothing else is asked for",
-        f"opt_in_tags = {_value(project.play.opt_in_tags)}  # shown only when asked for",
+        f"default_tags = {toml_value(project.play.default_tags)}  # shown while nothing else is asked for",
+        f"opt_in_tags = {toml_value(project.play.opt_in_tags)}  # shown only when asked for",
         "",
         "[prepare]",
     ]
@@ -114,14 +117,14 @@ def project_text(
     for key, value in prepare.items():
         if key != "rate" and value is not None:
             comment = _PREPARE_HELP.get(key)
-            lines.append(f"{key} = {_value(value)}" + (f"  # {comment}" if comment else ""))
+            lines.append(f"{key} = {toml_value(value)}" + (f"  # {comment}" if comment else ""))
     return "\n".join(lines) + "\n"
 
 
 def _source_lines(source: SourceSpec, notes: Sequence[str], guesses: Mapping[str, str | float]) -> Iterable[str]:
-    yield f"path = {_value(source.path)}  # relative to this file"
-    yield f"glob = {_value(source.glob)}"
-    yield f"exclude = {_value(source.exclude)}"
+    yield f"path = {toml_value(source.path)}  # relative to this file"
+    yield f"glob = {toml_value(source.glob)}"
+    yield f"exclude = {toml_value(source.exclude)}"
     for note in notes:
         yield f"# {note}"
     optional = (
@@ -132,17 +135,18 @@ def _source_lines(source: SourceSpec, notes: Sequence[str], guesses: Mapping[str
     for key, example, comment in optional:
         value = getattr(source, key)
         yield (
-            f"# {key} = {_value(guesses.get(key, example))}  # {comment}"
+            f"# {key} = {toml_value(guesses.get(key, example))}  # {comment}"
             if value is None
-            else f"{key} = {_value(value)}"
+            else f"{key} = {toml_value(value)}"
         )
-    yield f"tags = {_value(source.tags)}  # on every take of this source"
-    yield f"tags_from = {_value(source.tags_from)}  # words of folder names, of file names"
-    yield f"licence = {_value(source.licence)}"
-    yield f"attribution = {_value(source.attribution)}"
+    yield f"tags = {toml_value(source.tags)}  # on every take of this source"
+    yield f"tags_from = {toml_value(source.tags_from)}  # words of folder names, of file names"
+    yield f"licence = {toml_value(source.licence)}"
+    yield f"attribution = {toml_value(source.attribution)}"
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A value as TOML writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -154,9 +158,9 @@ def _value(value: Any) -> str:
         return repr(value)
     if isinstance(value, Mapping):
         return _inline(value)
-    return f"[{', '.join(_value(item) for item in value)}]"
+    return f"[{', '.join(toml_value(item) for item in value)}]"
 
 
 def _inline(table: Mapping[str, Any]) -> str:
     shown = {key: value for key, value in table.items() if value not in ("", [], ())}
-    return "{ " + ", ".join(f"{key} = {_value(value)}" for key, value in shown.items()) + " }"
+    return "{ " + ", ".join(f"{key} = {toml_value(value)}" for key, value in shown.items()) + " }"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ambulo.database.database import Database
 
 PLAYER = Path(__file__).parent / "static" / "player.js"
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
 def read_player() -> str:
@@ -102,7 +102,7 @@ def write_page(
         _plots(recording, database),
         _licences(database),
     ]
-    return _write(path, _document(title, subtitle, facts or {}, data, script, "".join(body)))
+    return write_html(path, _document(title, subtitle, facts or {}, data, script, "".join(body)))
 
 
 def write_player_page(
@@ -122,7 +122,7 @@ def write_player_page(
     title = title or motions[0].name or "motion"
     data = motion_player_data(motions, title=title, subtitle=subtitle)
     text = f"<p>{escape(notes)}</p>" if notes else ""
-    return _write(path, _document(title, subtitle, {}, data, read_player(), text))
+    return write_html(path, _document(title, subtitle, {}, data, read_player(), text))
 
 
 def measures_table(measures: Mapping[str, Measure]) -> str:
@@ -219,15 +219,12 @@ def _plots(recording: Recording, database: Database | None) -> str:
 def _document(
     title: str, subtitle: str, facts: Mapping[str, str], data: Mapping[str, Any], script: str, body: str
 ) -> str:
-    # "<" cannot end the element early once it is written as its JSON escape; "</script" cannot occur in good scripts
-    # but in their strings, where the backslash changes nothing.
-    payload = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    code = script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    payload, code = embedded_json(data), embedded_script(script)
     details = "".join(f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in facts.items())
     return (
         "<!doctype html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
         f"<body><main><h1>{escape(title)}</h1>"
@@ -242,7 +239,21 @@ def _document(
     )
 
 
-def _write(path: str | Path, text: str) -> Path:
+def embedded_json(data: Any) -> str:
+    """JSON as it can stand inside a script element: ``<`` cannot end the element once it is written as an escape."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def embedded_script(script: str) -> str:
+    """A script as it can stand inside its element.
+
+    ``</script`` cannot occur in good scripts but in their strings, where the backslash changes nothing.
+    """
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def write_html(path: str | Path, text: str) -> Path:
+    """Write a page whole or not at all; its folder is made. Returns its path."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, text.encode())

@@ -93,17 +93,23 @@ def _carriers(exam: Examination) -> set[int]:
     return carriers
 
 
+def human_size(exam: Examination) -> float:
+    """Size of the body over an adult's, along its bones, so that its pose does not matter; 0 where it is no person's."""
+    skeleton = exam.motion.skeleton
+    if not looks_human(skeleton.names):
+        return 0.0
+    ends = np.nan_to_num(np.linalg.norm(skeleton.end_offsets, axis=-1))
+    return body_span(skeleton.parents, np.linalg.norm(exam.motion.positions[0], axis=-1), ends) / HUMAN_SPAN
+
+
 def find_size(exam: Examination) -> list[Finding]:
     """A body with a person's joints, but not of a person's size."""
     motion = exam.motion
     skeleton = motion.skeleton
-    if not looks_human(skeleton.names):
+    size = human_size(exam)
+    if size == 0.0 or SMALLEST <= size <= LARGEST:
         return []
-    ends = np.nan_to_num(np.linalg.norm(skeleton.end_offsets, axis=-1))
-    span = body_span(skeleton.parents, np.linalg.norm(motion.positions[0], axis=-1), ends)
-    size = span / HUMAN_SPAN
-    if SMALLEST <= size <= LARGEST:
-        return []
+    span = size * HUMAN_SPAN
     source = motion.source
     guess = guess_unit(skeleton.names, span / source.metres_per_unit)
     better = guess.sure and guess.name != source.unit

@@ -104,6 +104,7 @@ class TakeCheck(msgspec.Struct, frozen=True, kw_only=True):
         frame_count: frames.
         rate: frames a second as the file says it.
         findings: in order of time.
+        corrected: how many more were found that the project's ``[[takes]]`` entry settles already.
     """
 
     file: str
@@ -111,6 +112,7 @@ class TakeCheck(msgspec.Struct, frozen=True, kw_only=True):
     frame_count: int
     rate: float
     findings: tuple[Finding, ...] = ()
+    corrected: int = 0
 
     @property
     def proposal(self) -> Proposal:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.prepare.quality.bones import LARGEST, SMALLEST, human_size
 from ambulo.prepare.quality.examination import Examination
 from ambulo.prepare.quality.finding import Finding, Proposal
 
@@ -27,7 +28,7 @@ USUAL_SWING = 0.45
 """Seconds, of walking and of running alike; what a better rate is chosen by."""
 STEP_LENGTH = 0.5
 """Leg lengths that a foot travels at least in what counts as a step."""
-LEAST_STEPS = 3
+LEAST_STEPS = 4
 """Steps that a judgement needs."""
 GRAVITY = 9.81
 FALL_WINDOW = 0.3
@@ -38,6 +39,9 @@ SLOWEST_RATE = 1.0
 """Frames a second."""
 REPEATED = 0.4
 """Part of all frames that repeat the one before, evenly spread, where a take was captured at a lower rate."""
+
+KEYED = frozenset({"gltf", "glb", "usd", "fbx"})
+"""Formats that write times in seconds, and that mostly hold motion made by hand, which obeys neither clock."""
 
 _MASSES = {
     "hips": 0.30,
@@ -69,7 +73,7 @@ def find_rate(exam: Examination) -> list[Finding]:
             )
         ]
     found = _repeats(exam)
-    if found or not exam.has_legs:
+    if found or not exam.has_legs or not SMALLEST <= human_size(exam) <= LARGEST:
         return found
     swing, steps = swing_time(exam)
     if steps >= LEAST_STEPS and swing < SHORTEST_SWING:
@@ -90,15 +94,16 @@ def _wrong(exam: Examination, said: str, value: float, unit: str, factor: float)
     allowed = [f for f in _FACTORS if (f < 1.0) == (factor < 1.0)]
     chosen = min(allowed, key=lambda f: abs(np.log(f / factor)))
     rate = exam.motion.rate * chosen
+    keyed = exam.motion.source.format in KEYED
     return exam.finding(
         "rate",
-        "warning",
+        "note" if keyed else "warning",
         (0, exam.motion.frame_count),
-        f"at {exam.motion.rate:g} frames a second {said}",
+        f"at {exam.motion.rate:g} frames a second {said}" + ("; keyed by hand, perhaps" if keyed else ""),
         value=value,
         unit=unit,
-        remedy=f"give the true rate: {rate:g} fits",
-        proposal=Proposal(rate=float(rate)),
+        remedy="" if keyed else f"give the true rate: {rate:g} fits",
+        proposal=None if keyed else Proposal(rate=float(rate)),
     )
 
 

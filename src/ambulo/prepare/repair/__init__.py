@@ -1,0 +1,1 @@
+"""Mending a take, on request only: one module an operation."""
