@@ -72,7 +72,9 @@ def motion(frames: int = 9, seed: int = 0, rate: float = 30.0) -> Motion:
     """Random turns on a body of seven joints, some with names that USD's paths do not take."""
     random = np.random.default_rng(seed)
     names = ("Hips", "Spine", "腰", "Left Arm", "mixamorig:RightArm", "Left_Arm", "toe")
-    skeleton = Skeleton(names, np.array([-1, 0, 1, 2, 2, 3, 0]), random.normal(size=(7, 3)))
+    turns = quaternions.normalize(random.normal(size=(7, 4)))
+    parents = np.array([-1, 0, 1, 2, 2, 3, 0])
+    skeleton = Skeleton(names, parents, random.normal(size=(7, 3)), rest_rotations=turns)
     positions = np.tile(skeleton.offsets, (frames, 1, 1))
     positions[:, 0] = random.normal(size=(frames, 3)).cumsum(axis=0)
     vectors = random.normal(scale=0.4, size=(frames, 7, 3)).cumsum(axis=0)
@@ -126,6 +128,8 @@ def test_usd_core_computes_the_same_positions(
     assert not again.source.notes
     np.testing.assert_allclose(forward_motion(again).positions, expected, atol=1e-5)
     np.testing.assert_allclose(again.skeleton.offsets, original.skeleton.offsets, atol=1e-6)
+    np.testing.assert_allclose(again.skeleton.rest_positions(), original.skeleton.rest_positions(), atol=1e-5)
+    assert quaternions.angle_between(again.skeleton.rest_rotations, original.skeleton.rest_rotations).max() < 1e-5
     assert quaternions.angle_between(again.rotations, original.rotations).max() < 1e-5
 
 
@@ -186,6 +190,7 @@ def test_transforms_above_the_skeleton_are_folded_in(tmp_path: Path) -> None:
     read = ambulo.load(stage(tmp_path, metres=1.0, xform=xform))
     np.testing.assert_allclose(forward_motion(read).positions[0], [[0, 0, 4.1], [0, 0, 3.6], [0, 0, 3.4]], atol=1e-5)
     np.testing.assert_allclose(read.skeleton.offsets[1:], [[0, 0.5, 0], [0, 0.2, 0]], atol=1e-6)
+    np.testing.assert_allclose(read.skeleton.rest_positions(), forward_motion(read).positions[0], atol=1e-5)
     # The same by usd-core.
     np.testing.assert_allclose(forward_motion(read).positions, world_by_usd(tmp_path / "take.usda", 3, 2.0), atol=1e-5)
 

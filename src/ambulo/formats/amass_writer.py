@@ -87,6 +87,11 @@ def _check(motion: Motion) -> int:
             joint=missing,
             remedy="write .bvh or .glb, or retarget the motion onto that skeleton first",
         )
+    if (quaternions.angle_between(skeleton.rest_rotations, quaternions.IDENTITY) > 1e-4).any():
+        raise FormatError(
+            "the joints of this skeleton are turned at rest, those of the family are not",
+            remedy="retarget the motion onto the family's own skeleton first",
+        )
     if not (np.isfinite(motion.positions).all() and np.isfinite(motion.rotations).all()):
         raise FormatError("the motion is not finite", remedy="mend it first")
     stretch = np.abs(motion.positions[:, 1:] - skeleton.offsets[1:]).max(axis=(0, 2), initial=0.0)

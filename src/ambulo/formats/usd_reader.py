@@ -139,13 +139,13 @@ def _motion(
             )
     rotations = quaternions.normalize(rotations).astype(np.float64)
     scaled = bool(np.abs(scales - 1.0).max(initial=0.0) > 1e-5)
-    local_p, local_q, factor = _folded(translations, rotations, scales if scaled else None, world, parents, notes)
+    local_p, local_q = _folded(translations, rotations, scales if scaled else None, world, parents, notes)
     size = np.linalg.norm(local_p, axis=2).max(initial=0.0)
     if not size * metres < _LARGEST:
         raise FormatError("the skeleton is too large to be one", path=path, joint=names[0])
-    offsets = rest_positions * factor
-    roots = parents < 0
-    offsets[roots] = (np.concatenate([rest_positions, np.ones((len(names), 1))], axis=1) @ world[0])[roots, :3]
+    offsets, turns = _folded(
+        rest_positions[None], rest_rotations[None], rest_scales[None] if scaled else None, world[:1], parents, []
+    )
     convert_p = axes.convert_vectors(local_p * metres, up)
     convert_q = axes.convert_rotations(local_q, up)
     if not take["animated"]:
@@ -158,7 +158,12 @@ def _motion(
     if not (math.isfinite(rate) and 0.0 < rate <= 1e6):
         raise FormatError(f"{rate:g} frames a second are not possible", path=path, remedy="give rate=")
     return Motion(
-        Skeleton(names, parents, axes.convert_vectors(offsets * metres, up)),
+        Skeleton(
+            names,
+            parents,
+            axes.convert_vectors(offsets[0] * metres, up),
+            rest_rotations=quaternions.normalize(axes.convert_rotations(turns[0], up)).astype(np.float32),
+        ),
         convert_p,
         quaternions.unroll(convert_q),
         float(rate),
@@ -193,8 +198,8 @@ def _folded(
     world: Double,
     parents: NDArray[np.int32],
     notes: list[Note],
-) -> tuple[Double, NDArray[np.floating[Any]], float]:
-    """Local poses under the transforms above the skeleton and with scales folded in, and a bone's factor at rest."""
+) -> tuple[Double, NDArray[np.floating[Any]]]:
+    """Local positions and rotations, with the transforms above the skeleton and the scales of joints folded in."""
     linear = world[:, :3, :3]
     factors = np.cbrt(np.abs(np.linalg.det(linear)))
     uniform = np.linalg.norm(linear, axis=2)
@@ -213,10 +218,10 @@ def _folded(
             at = np.concatenate([translations[:, root], np.ones((len(translations), 1))], axis=1)
             positions[:, root] = np.einsum("ti,tij->tj", at, np.broadcast_to(world, (len(at), 4, 4)))[:, :3]
             turned[:, root] = quaternions.multiply(np.broadcast_to(turn, (len(at), 4)), turned[:, root])
-        return positions, turned, float(factors[0])
+        return positions, turned
     if scales is not None:
         notes.append(Note("scales", "joints are scaled; the scales are folded into the positions of their children"))
-    return _folded_exactly(translations, rotations, scales, world, parents, float(factors[0]))
+    return _folded_exactly(translations, rotations, scales, world, parents)
 
 
 def _folded_exactly(
@@ -225,8 +230,7 @@ def _folded_exactly(
     scales: Double | None,
     world: Double,
     parents: NDArray[np.int32],
-    factor: float,
-) -> tuple[Double, NDArray[np.floating[Any]], float]:
+) -> tuple[Double, NDArray[np.floating[Any]]]:
     """By whole matrices, in blocks of frames so that they stay small."""
     positions = np.empty_like(translations)
     turned = np.empty_like(rotations)
@@ -244,4 +248,4 @@ def _folded_exactly(
         frames_p, frames_q, _ = _decompose(matrices)
         local_p, local_q = to_local(frames_p, frames_q, parents)
         positions[part], turned[part] = local_p, local_q
-    return positions, turned, factor
+    return positions, turned

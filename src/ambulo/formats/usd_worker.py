@@ -28,8 +28,7 @@ WALL_SECONDS = 30.0
 MEMORY_FREE = 768 * 2**20
 MEMORY_A_BYTE = 10
 """Bytes of addresses a file may need beyond what the worker has at rest, beside ten times its own size. USD reserves
-addresses in pieces of 128 MB and more, of which it fills little: a walk in 0.8 MB of text needs 390 MB of them, and 20 MB
-of memory."""
+addresses in pieces of 128 MB and more, of which it fills little: a walk in 0.8 MB of text needs 390 MB of them."""
 
 _START = "from ambulo.formats.usd_worker import serve; serve()"
 

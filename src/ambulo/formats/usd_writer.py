@@ -1,7 +1,7 @@
 """Write USD files with ``usd-core``: a SkelRoot with a Skeleton and a SkelAnimation for each motion.
 
 Joint names must be identifiers in USD's paths; names that are none are mended there, and kept as they are in
-``jointNames``. ``bindTransforms`` and ``restTransforms`` are the skeleton's rest pose, all rotations zero.
+``jointNames``. ``bindTransforms`` and ``restTransforms`` are the skeleton's rest pose.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ambulo.errors import AmbuloError, FormatError, install_remedy, nearest_names
 from ambulo.formats import axes, units
+from ambulo.maths import quaternions
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 
@@ -130,10 +131,9 @@ def _write(stage: Any, motion: Motion, name: str, metres: float, up: str, codes:
     if any(path.rsplit("/", 1)[-1] != own for path, own in zip(paths, skeleton.names, strict=True)):
         body.CreateJointNamesAttr(list(skeleton.names))
     turn = axes.inverse_up(up)
-    offsets = axes.convert_vectors(skeleton.offsets, turn).astype(np.float64) / metres
-    places = axes.convert_vectors(skeleton.rest_positions(), turn).astype(np.float64) / metres
-    body.CreateRestTransformsAttr(Vt.Matrix4dArray.FromNumpy(_translations(offsets)))
-    body.CreateBindTransformsAttr(Vt.Matrix4dArray.FromNumpy(_translations(places)))
+    local = _matrices(skeleton.offsets, skeleton.rest_rotations, turn, metres)
+    body.CreateRestTransformsAttr(Vt.Matrix4dArray.FromNumpy(local))
+    body.CreateBindTransformsAttr(Vt.Matrix4dArray.FromNumpy(_matrices(*skeleton.rest_pose(), turn, metres)))
     for prim in (root, body):
         UsdSkel.BindingAPI.Apply(prim.GetPrim())
     UsdSkel.BindingAPI(body.GetPrim()).CreateAnimationSourceRel().SetTargets([take.GetPrim().GetPath()])
@@ -153,7 +153,12 @@ def _code(frame: int, rate: float, codes: float) -> float:
     return float(frame) if math.isclose(rate, codes) else frame * codes / rate
 
 
-def _translations(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    matrices = np.tile(np.eye(4), (len(vectors), 1, 1))
-    matrices[:, 3, :3] = vectors
+def _matrices(
+    positions: NDArray[np.float32], rotations: NDArray[np.float32], turn: str, metres: float
+) -> NDArray[np.float64]:
+    """USD's matrices ``[J, 4, 4]`` of positions in metres and rotations, row vectors."""
+    matrices = np.tile(np.eye(4), (len(positions), 1, 1))
+    turned = axes.convert_rotations(rotations, turn).astype(np.float64)
+    matrices[:, :3, :3] = np.swapaxes(quaternions.to_matrix(turned), 1, 2)
+    matrices[:, 3, :3] = axes.convert_vectors(positions, turn).astype(np.float64) / metres
     return matrices
