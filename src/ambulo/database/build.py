@@ -301,7 +301,8 @@ class _Build:
         work = []
         for number in numbers:
             take = self.takes[number]
-            source, spec = self.project.source_of(take.source, take.label), self.project.take_spec(take.label)
+            source = self.project.source_of(take.source, take.label)
+            spec = self.project.spec_of(take.source, take.label)
             work.append(
                 PrepareJob(
                     *(number, self._key(number, target), take.path, take.size, source.unit, source.up, source.rate),

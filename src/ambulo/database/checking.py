@@ -153,7 +153,7 @@ def find_jobs(
         jobs = []
         for number, take in enumerate(find_takes(project)):
             of = project.source_of(take.source, take.label)
-            spec = project.take_spec(take.label)
+            spec = project.spec_of(take.source, take.label)
             given = (unit or of.unit, up or of.up, rate or of.rate)
             jobs.append(CheckJob(number, take.label, take.path, take.size, *given, known, project.prepare, spec))
         return jobs

@@ -75,7 +75,7 @@ def take_key(project: Project, source: int, take: TakeInput) -> str:
         take.label,
         take.sha256,
         [spec.unit, spec.up, spec.rate, spec.travel],
-        msgspec.to_builtins(project.take_spec(take.label)),
+        msgspec.to_builtins(project.spec_of(source, take.label)),
         sorted(project.roles.items()),
         msgspec.to_builtins(project.prepare),
         project.mirror,

@@ -35,6 +35,7 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         unit: length unit of the files (a name such as ``"centimetre"``, or metres a unit); None guesses by file.
         up: up axis of the files (``"+Y"``, ``"+Z"``); None guesses by file.
         rate: true frames a second where the files lie about it; None believes them.
+        skip_first: frames to leave out at the start of every take; 0 leaves the start to the preparation.
         tags: tags that every take of this source carries.
         tags_from: where else tags come from: words of ``folder`` names, words of the file's own ``name``.
         numbers: numeric channel -> value that every take of this source has, where nothing else is said.
@@ -52,6 +53,7 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     unit: str | float | None = None
     up: str | None = None
     rate: float | None = None
+    skip_first: int = 0
     tags: tuple[str, ...] = ()
     tags_from: tuple[TagOrigin, ...] = ("folder", "name")
     numbers: dict[str, float] = {}
@@ -116,6 +118,13 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def take_spec(self, label: str) -> TakeSpec | None:
         """The corrections of a take, by the name that reports call it; None where there are none."""
         return next((spec for spec in self.takes if spec.file == label), None)
+
+    def spec_of(self, number: int, label: str) -> TakeSpec | None:
+        """The corrections of a take of a source, with the frames that the source skips; None where there are none."""
+        spec, first = self.take_spec(label), self.sources[number].skip_first
+        if not first or (spec is not None and spec.start_frame is not None):
+            return spec
+        return msgspec.structs.replace(spec or TakeSpec(file=label), start_frame=first)
 
     def source_of(self, number: int, label: str) -> SourceSpec:
         """The source of a take, with the rate and the unit that are given for the take itself."""
@@ -245,6 +254,9 @@ def _check_values(project: Project, text: str, file: Path) -> None:
                 raise fail(f"{name} is {wrong}", *at)
         for tag in source.tags:
             check_tag(tag, path=file, line=line_of(text, ("sources", number, "tags")))
+        if source.skip_first < 0:
+            message = f"{source.skip_first} frames cannot be skipped"
+            raise fail(message, "sources", number, "skip_first", remedy="give 0 or more")
         if source.rate is not None and not (math.isfinite(source.rate) and source.rate > 0):
             raise fail(f"a rate of {source.rate:g} frames a second is not possible", "sources", number, "rate")
         try:

@@ -139,6 +139,8 @@ def _source_lines(source: SourceSpec, notes: Sequence[str], guesses: Mapping[str
             if value is None
             else f"{key} = {toml_value(value)}"
         )
+    if source.skip_first:
+        yield f"skip_first = {source.skip_first}  # frames left out at the start of every take"
     yield f"tags = {toml_value(source.tags)}  # on every take of this source"
     yield f"tags_from = {toml_value(source.tags_from)}  # words of folder names, of file names"
     yield f"licence = {toml_value(source.licence)}"
