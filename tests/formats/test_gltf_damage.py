@@ -151,7 +151,7 @@ FAULTS: dict[str, tuple[Callable[[Any], object], str]] = {
     ),
     "scales that multiply beyond all measure": (
         lambda root: [node.update(scale=[1e12] * 3, translation=[0, 1e12, 0]) for node in root["nodes"]],
-        r"not finite \(joint 'joint_1'\)",
+        r"not finite \(joint 'joint_0'\)",
     ),
     "version 1": (lambda root: root["asset"].update(version="1.0"), r"glTF version '1.0' is not read"),
 }

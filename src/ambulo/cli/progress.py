@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _STAGES = {
+    "convert": "converting",
     "scan": "looking at takes",
     "prepare": "preparing takes",
     "write": "writing frames",

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ambulo.errors import FormatError
 from ambulo.formats.paths import is_folder
@@ -51,6 +51,8 @@ class Format:
         write: the motions as the bytes of one file; None where a format is read only.
         meant: a cheap look whether a file found in a folder is meant as motion at all, where the extension alone does
             not tell (an ``.npz`` may hold anything, an ``.asf`` serves the ``.amc`` files beside it); None for always.
+        several: what several motions written to one file are: ``"animations"`` of one skeleton (of any length),
+            ``"actors"`` of one take (of the same rate and length), or nothing, where a file holds one motion.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Format:
     read: Callable[[Path, ReadOptions], list[Motion]]
     write: Callable[[Sequence[Motion], dict[str, Any]], bytes] | None = None
     meant: Callable[[Path], bool] | None = None
+    several: Literal["", "animations", "actors"] = ""
 
 
 def read_head(path: Path, count: int = 4096) -> bytes:

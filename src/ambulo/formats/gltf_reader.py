@@ -202,6 +202,7 @@ def _build(
             "scales and translations multiply to what is not finite",
             path=document.path,
             joint=actor.names[int(np.argmin(good))],
+            remedy="the file is damaged; export it again",
         )
     parents = np.array(actor.parents, np.int32)
     placement, doubts = _place(actor, parents, positions[0], options)

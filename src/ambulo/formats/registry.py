@@ -164,6 +164,22 @@ def save(motion: Motion | Sequence[Motion], path: str | Path, **options: Any) ->
         raise _cannot_write(path, error) from None
 
 
+def writable_format(name: str) -> Format:
+    """The format of that name or extension (``"glb"``, ``".glb"``) that can be written.
+
+    Raises:
+        FormatError: there is none; lists those that there are.
+    """
+    wanted = name.strip().lower()
+    for form in FORMATS:
+        if form.write is not None and (wanted == form.name or f".{wanted.lstrip('.')}" in form.extensions):
+            return form
+    writable = ", ".join(form.name for form in FORMATS if form.write is not None)
+    known = any(wanted == form.name for form in FORMATS)
+    what = f"{name!r} can be read but not written" if known else f"no format is called {name!r}"
+    raise FormatError(what, key="to", remedy=f"use one of {writable}")
+
+
 def motion_files(folder: str | Path, *, recursive: bool = False) -> list[Path]:
     """The files of a folder that are meant as motion, sorted by path; see :func:`is_motion_file`.
 
