@@ -29,7 +29,7 @@ class Arguments:
     out: Path = Path("motion.png")
     """The PNG file."""
     clip: str | None = None
-    """Which clip of a project; the first if left out."""
+    """Which clip of a project, or which animation of a file; the first if left out."""
     start: float = 0.0
     """Seconds from the beginning to the first picture."""
     stop: float | None = None
@@ -123,11 +123,15 @@ def _motion(
         pose = forward(database.positions[part], database.rotations[part], database.skeleton.parents)
         return (name, database.skeleton, pose.positions, pose.rotations, database.contacts[part], database.rate)
 
-    from ambulo.errors import SkeletonError
-    from ambulo.formats.registry import load
+    from ambulo.errors import FormatError, SkeletonError, nearest_names
+    from ambulo.formats.registry import load_all
     from ambulo.motion.humanoid import with_detected_roles
 
-    motion = load(arguments.source)
+    motions = {motion.name: motion for motion in load_all(arguments.source)}
+    chosen = arguments.clip or next(iter(motions))
+    if chosen not in motions:
+        raise FormatError(f"no motion {chosen!r}; {nearest_names(chosen, motions)}", path=arguments.source, key="clip")
+    motion = motions[chosen]
     with suppress(SkeletonError):  # where no body is known, the bones are drawn
         motion = with_detected_roles(motion)
     pose = forward(motion.positions, motion.rotations, motion.skeleton.parents)
