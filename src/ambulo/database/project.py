@@ -196,7 +196,7 @@ def load_project(path: str | Path) -> Project:
         raise validation_error(error, text, file) from None
     prepare = msgspec.structs.replace(project.prepare, rate=project.rate)
     project = msgspec.structs.replace(project, prepare=prepare, folder=file.parent)
-    _check_values(project, text, file)
+    check_values(project, text, file)
     return project
 
 
@@ -205,7 +205,8 @@ def _split_toml_error(message: str) -> tuple[str, int | None]:
     return (head, int(tail.split(",")[0])) if found else (message, None)
 
 
-def _check_values(project: Project, text: str, file: Path) -> None:
+def check_values(project: Project, text: str, file: Path) -> None:
+    """Refuse values that no project can have, with their line in the text."""
     from ambulo.formats.axes import parse_up
     from ambulo.formats.units import parse_unit
     from ambulo.motion.humanoid import ROLES
