@@ -180,8 +180,9 @@ def test_a_model_of_the_user_shapes_the_body_and_places_the_root(tmp_path: Path)
 
 @pytest.mark.parametrize("model", ["smplh", "smplx"])
 @pytest.mark.parametrize("up", ["+Z", "+Y"])
-def test_what_is_written_comes_back(tmp_path: Path, model: str, up: str) -> None:
-    motion = ambulo.load(saved(tmp_path, **arrays(52)))
+@pytest.mark.parametrize("count", [22, 52])
+def test_what_is_written_comes_back(tmp_path: Path, model: str, up: str, count: int) -> None:
+    motion = ambulo.load(saved(tmp_path, **arrays(count)))
     ambulo.save(motion, tmp_path / "again.npz", model=model, up=up)
     again = ambulo.load(tmp_path / "again.npz", up=up)
     assert again.rate == motion.rate
@@ -190,6 +191,16 @@ def test_what_is_written_comes_back(tmp_path: Path, model: str, up: str) -> None
     np.testing.assert_allclose(ours.positions, theirs.positions, atol=2e-6)
     assert quaternions.angle_between(ours.rotations, theirs.rotations).max() < 2e-6
     assert np.load(tmp_path / "again.npz")["poses"].shape[1] == (156 if model == "smplh" else 165)
+
+
+def test_hand_joints_that_do_not_turn_are_dropped(tmp_path: Path) -> None:
+    content = arrays(24)
+    content["poses"][:, 66:] = 0.0
+    motion = ambulo.load(saved(tmp_path, **content))
+    ambulo.save(motion, tmp_path / "again.npz")
+    again = ambulo.load(tmp_path / "again.npz")
+    assert again.skeleton.names == motion.skeleton.names[:22]
+    np.testing.assert_allclose(forward_motion(again).positions, forward_motion(motion).positions[:, :22], atol=2e-6)
 
 
 def test_bodies_that_the_layout_cannot_hold_are_not_written(tmp_path: Path) -> None:

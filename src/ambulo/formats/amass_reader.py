@@ -94,6 +94,9 @@ def read(path: Path, options: ReadOptions | None = None) -> list[Motion]:
     trans = _translation(archive, len(vectors), notes)
     vectors, trans = _checked(vectors, trans, path, options, notes)
     rate = _rate(archive, options, notes)
+    if options.skeleton is None and "J" in archive and archive.numbers("J").shape == (BODY_COUNT, 3):
+        # Our own writer: a body without fingers, in a layout that has columns for them.
+        vectors = vectors if vectors[:, BODY_COUNT:].any() else vectors[:, :BODY_COUNT]
     count = vectors.shape[1]
     joints, ends = _rest_joints(archive, path, options, count, notes)
     rotations: Double = quaternions.from_scaled_angle_axis(vectors).astype(np.float64)

@@ -63,7 +63,7 @@ def write(motions: Sequence[Motion], options: Mapping[str, Any] | None = None) -
         "betas": np.zeros(16),
         "gender": np.array(gender),
         rate_key: np.array(motion.rate),
-        "J": rest,
+        "J": rest[:BODY_COUNT] if count == SMPL_COUNT else rest,
     }
     if model == "smplx":
         arrays["surface_model_type"] = np.array("smplx")

@@ -20,16 +20,17 @@ from typing import IO, Any
 
 from ambulo.errors import AmbuloError, FormatError, install_remedy
 
-CPU_SECONDS = 1.5
+CPU_SECONDS = 1.0
 CPU_SECONDS_A_MEGABYTE = 1.0
 """Processor time for one file. A crate of ten megabytes takes a tenth of a second."""
 WALL_SECONDS = 30.0
-"""And by the clock, times ten where the processor's time cannot be limited."""
-MEMORY_FREE = 768 * 2**20
+"""By the clock, times ten where the processor's time cannot be limited."""
+MEMORY_FREE = 32 * 2**20
 MEMORY_A_BYTE = 10
-"""Bytes of addresses a file may need beyond what the worker has at rest, beside ten times its own size. USD reserves
-addresses in pieces of 128 MB and more, of which it fills little: a walk in 0.8 MB of text needs 390 MB of them."""
+"""Bytes a file may need beyond what the worker has at rest, beside ten times its own size. (Written-to memory; USD also
+reserves addresses, in pieces of 128 MB, which cost nothing.)"""
 
+_TOO_MUCH = "it asks for more memory than such a file can need"
 _START = "from ambulo.formats.usd_worker import serve; serve()"
 
 
@@ -174,9 +175,10 @@ def serve() -> None:
         try:
             answer = extract(request["path"])
         except StageFault as fault:
-            answer = {"fault": fault.message, "joint": fault.joint, "frame": fault.frame}
+            message = _TOO_MUCH if "bad_alloc" in fault.message else fault.message
+            answer = {"fault": message, "joint": fault.joint, "frame": fault.frame}
         except MemoryError:
-            answer = {"fault": "it asks for more memory than such a file can need"}
+            answer = {"fault": _TOO_MUCH}
         except Exception as error:  # pxr raises errors of its own for every kind of wrong value
             answer = {"fault": f"{type(error).__name__}: {str(error).strip().splitlines()[:1]}"}
         _limit(None)
@@ -204,14 +206,14 @@ def _limit(size: int | None) -> None:
     import resource
     import signal
 
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if size is None:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
-        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
         return
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS + CPU_SECONDS_A_MEGABYTE * size / 1e6)
     with suppress(OSError, ValueError):  # no /proc: memory stays unlimited there
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
         room = pages * os.sysconf("SC_PAGE_SIZE") + MEMORY_FREE + MEMORY_A_BYTE * size
-        resource.setrlimit(resource.RLIMIT_AS, (room if hard < 0 else min(room, hard), hard))
+        resource.setrlimit(resource.RLIMIT_DATA, (room if hard < 0 else min(room, hard), hard))
