@@ -241,7 +241,8 @@ def test_equal_names_in_two_sources_stay_apart(make_project: Make) -> None:
 
 
 def test_most_of_the_motion_decides_on_the_skeleton(make_project: Make) -> None:
-    project = make_project("walk_a.bvh", "run_b.bvh")
+    text = PROJECT.replace('path = "takes"', 'path = "takes"\nretarget = false')
+    project = make_project("walk_a.bvh", "run_b.bvh", text=text)
     ambulo.save(walker(7, skeleton=other_skeleton()), project / "takes" / "odd.bvh")
     report = build_frames(project)
     assert [(p.take, p.kind) for p in report.problems] == [("takes/odd.bvh", "excluded")]

@@ -134,7 +134,7 @@ def _prepare(job: PrepareJob) -> tuple[list[PreparedClip], tuple[RetargetRecord,
         pairs = [put_on_target(motion, job.target, mapping) for motion in motions]
         motions = [motion for motion, _ in pairs]
         retargeted = [record for _, record in pairs if record is not None]
-    clips = [prepare_take(motion, job.settings, job.roles, job.corrections) for motion in motions]
+    clips = [prepare_take(motion, job.settings, job.roles, job.corrections, job.travel) for motion in motions]
     return clips, tuple(retargeted)
 
 

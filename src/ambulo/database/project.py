@@ -209,7 +209,7 @@ def check_values(project: Project, text: str, file: Path) -> None:
     """Refuse values that no project can have, with their line in the text."""
     from ambulo.formats.axes import parse_up
     from ambulo.formats.units import parse_unit
-    from ambulo.motion.humanoid import ROLES
+    from ambulo.motion.humanoid import ALL_ROLES
 
     def fail(message: str, *place: str | int, remedy: str | None = None) -> ProjectError:
         key = ".".join(str(part) for part in place if isinstance(part, str))
@@ -223,8 +223,8 @@ def check_values(project: Project, text: str, file: Path) -> None:
     if not project.sources:
         raise fail("the project names no takes", "sources", remedy="add a [[sources]] table with a path")
     for role in project.roles:
-        if role not in ROLES:
-            raise fail(f"{role!r} is not a role", "roles", role, remedy=nearest_names(role, ROLES))
+        if role not in ALL_ROLES:
+            raise fail(f"{role!r} is not a role", "roles", role, remedy=nearest_names(role, ALL_ROLES))
     for key in ("default_tags", "opt_in_tags"):
         for tag in getattr(project.play, key):
             check_tag(tag, path=file, line=line_of(text, ("play", key)))

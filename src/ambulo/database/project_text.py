@@ -100,6 +100,15 @@ def project_text(
     for spec in project.takes:
         entries = msgspec.to_builtins(spec)
         lines += ["", "[[takes]]", *(f"{key} = {toml_value(value)}" for key, value in entries.items())]
+    target = project.skeleton.target
+    lines += [
+        "",
+        "# Motion on other skeletons is put on this one: a file on it, or the path of a source.",
+        "[skeleton]",
+        '# target = "character.glb"  # left out: the skeleton that most of the motion is on'
+        if target is None
+        else f"target = {toml_value(target)}",
+    ]
     lines += [
         "",
         "# Which joint plays which part. Joints are found by name and by geometry; name one here to correct it.",
@@ -143,6 +152,12 @@ def _source_lines(source: SourceSpec, notes: Sequence[str], guesses: Mapping[str
         yield f"skip_first = {source.skip_first}  # frames left out at the start of every take"
     yield f"tags = {toml_value(source.tags)}  # on every take of this source"
     yield f"tags_from = {toml_value(source.tags_from)}  # words of folder names, of file names"
+    if not source.retarget:
+        yield "retarget = false  # takes on other skeletons than the target's are left out"
+    if source.mapping is not None:
+        yield f"mapping = {toml_value(source.mapping)}  # target joint = source joint or role"
+    if source.travel != "as_is":
+        yield f"travel = {toml_value(source.travel)}  # the way comes from feet that stand, for clips that walk in place"
     yield f"licence = {toml_value(source.licence)}"
     yield f"attribution = {toml_value(source.attribution)}"
 

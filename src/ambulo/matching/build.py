@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,12 +22,15 @@ from ambulo.errors import DatabaseError
 from ambulo.matching.features import FeatureSet, compute_features
 from ambulo.matching.index import SearchIndex
 from ambulo.matching.schema import FeatureSchema
+from ambulo.motion.quadruped import is_quadruped
+from ambulo.motion.skeleton import Skeleton
 
 FEATURES_FILE = "features.safetensors"
 INDEX_FILE = "index.safetensors"
 # The end of a clip is not jumped to, there is nothing left to play: 20 frames at 60 fps in D. Holden's public
 # Motion-Matching code, here in seconds.
 END_MARGIN = 1.0 / 3.0
+_FRONT = {"left_foot": "left_front_foot", "right_foot": "right_front_foot"}
 
 
 def build(
@@ -60,6 +64,19 @@ def build(
     return report
 
 
+def for_body(specs: Sequence[FeatureSpec], skeleton: Skeleton) -> Sequence[FeatureSpec]:
+    """The default features look at all feet that there are: of a quadruped also at the front ones."""
+    if tuple(specs) != DEFAULT_FEATURES or not is_quadruped(skeleton):
+        return specs
+    return tuple(
+        each
+        for spec in specs
+        for each in (
+            (spec, msgspec.structs.replace(spec, joint=_FRONT[spec.joint])) if spec.joint in _FRONT else (spec,)
+        )
+    )
+
+
 def write_index(folder: Path, specs: Sequence[FeatureSpec] = DEFAULT_FEATURES) -> None:
     """Compute the features and the search index of the database in a folder, and store both beside its frames."""
     index = make_index(Database.open(folder), specs)
@@ -87,6 +104,7 @@ def make_index(
         specs: what to compare.
         kind: search method, see :meth:`SearchIndex.build`.
     """
+    specs = for_body(specs, database.skeleton)
     schema = FeatureSchema.compile(specs, database.skeleton, database.rate)
     return SearchIndex.build(
         compute_features(database, schema),

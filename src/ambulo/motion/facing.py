@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.errors import SkeletonError
 from ambulo.maths import quaternions
+from ambulo.motion.quadruped import is_quadruped
 from ambulo.motion.skeleton import Skeleton
 
 Float = NDArray[np.float32]
@@ -61,7 +62,8 @@ def hips_forward_axis(global_positions: ArrayLike, global_rotations: ArrayLike, 
     It is the cross product of the line across the hip joints and the first bone of the spine, both as the hips joint
     sees them. Both are rigid with the pelvis, so the axis is the same in every take of a skeleton, whatever the chest
     does, and on average it is the direction of :func:`facing`. Where the spine gives no direction (no length, or along
-    the line across), the world's up as the hips see it on average stands in.
+    the line across), the world's up as the hips see it on average stands in. A quadruped's is the way from its hips to
+    its chest.
 
     Args:
         global_positions: ``[T, J, 3]``.
@@ -76,6 +78,9 @@ def hips_forward_axis(global_positions: ArrayLike, global_rotations: ArrayLike, 
     pair = _pair(skeleton, _HIP_PAIR)
     if pair is None:
         raise _no_sides()
+    if is_quadruped(skeleton):
+        ahead = quaternions.inverse_rotate(q[:, hips], p[:, skeleton.role("chest")] - p[:, hips]).mean(axis=0)
+        return np.asarray(ahead / max(float(np.linalg.norm(ahead)), 1e-9), np.float32)
     across = quaternions.inverse_rotate(q[:, hips], p[:, pair[0]] - p[:, pair[1]]).mean(axis=0)
     size = float(np.linalg.norm(across))
     ups = []

@@ -9,6 +9,7 @@ from ambulo.errors import SkeletonError, nearest_names
 from ambulo.motion.humanoid_geometry import Body, Shape, read_body, read_shape
 from ambulo.motion.humanoid_names import name_parts, propose_roles
 from ambulo.motion.motion import Motion
+from ambulo.motion.quadruped import FRONT_FEET, quadruped_roles
 from ambulo.motion.skeleton import Skeleton
 
 _SIDED = ("shoulder", "upper_arm", "forearm", "hand", "upper_leg", "lower_leg", "foot", "toe")
@@ -22,8 +23,12 @@ ROLES: tuple[str, ...] = (
     *(f"left_{role}" for role in _SIDED),
     *(f"right_{role}" for role in _SIDED),
 )
-"""All role names. ``foot`` is the ankle joint, ``toe`` the joint at the base of the toes; ``chest`` is the joint that
-the shoulders and the neck hang from, ``spine`` the first joint above the hips, ``shoulder`` the clavicle's joint."""
+"""All humanoid role names. ``foot`` is the ankle joint, ``toe`` the joint at the base of the toes; ``chest`` is the
+joint that the shoulders and the neck hang from, ``spine`` the first joint above the hips, ``shoulder`` the clavicle's
+joint."""
+
+ALL_ROLES: tuple[str, ...] = (*ROLES, *FRONT_FEET)
+"""The humanoid roles and those that only quadrupeds have (:mod:`ambulo.motion.quadruped`)."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +77,13 @@ def detect_roles(
         if joint is not None:
             roles[role] = joint
     _explain_missing(skeleton, roles, evidence)
+    four_legged = quadruped_roles(skeleton, roles)
+    if four_legged is not None:
+        roles = four_legged[0]
+        evidence.update(four_legged[1])
     for role, name in (overrides or {}).items():
-        if role not in ROLES:
-            raise SkeletonError(f"no humanoid role {role!r}; {nearest_names(role, ROLES)}", key=role)
+        if role not in ALL_ROLES:
+            raise SkeletonError(f"no role {role!r}; {nearest_names(role, ALL_ROLES)}", key=role)
         if name not in skeleton.names:
             raise SkeletonError(
                 f"no joint {name!r} for the role {role!r}; {nearest_names(name, skeleton.names)}",
@@ -83,7 +92,7 @@ def detect_roles(
             )
         roles[role] = skeleton.index(name)
         evidence[role] = f"set to {name!r} by hand"
-    ordered = {role: roles[role] for role in ROLES if role in roles}
+    ordered = {role: roles[role] for role in ALL_ROLES if role in roles}
     return RoleReport(ordered, evidence, tuple(role for role in ROLES if role not in roles))
 
 

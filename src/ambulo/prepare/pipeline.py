@@ -21,6 +21,7 @@ from ambulo.prepare.floor import floor_height
 from ambulo.prepare.glitches import SERIOUS, Glitch, find_glitches
 from ambulo.prepare.root import attach_root, root_motion
 from ambulo.prepare.settings import PrepareSettings
+from ambulo.prepare.travel import feet_travel, with_travel
 from ambulo.prepare.trim import TrimReport, usable_range
 from ambulo.prepare.velocities import angular, linear
 
@@ -36,6 +37,7 @@ def prepare_take(
     settings: PrepareSettings | None = None,
     roles_overrides: Mapping[str, str] | None = None,
     corrections: Corrections | None = None,
+    travel: str = "as_is",
 ) -> PreparedClip:
     """Prepare one take.
 
@@ -47,6 +49,8 @@ def prepare_take(
         settings: constants; the defaults are the published ones.
         roles_overrides: role -> joint name, where the detection is wrong.
         corrections: what is known of this one take; it wins over what would be found.
+        travel: ``"as_is"`` takes the way from the file; ``"from_feet"`` lets a clip that walks in place walk on
+            (:mod:`ambulo.prepare.travel`).
 
     Raises:
         SkeletonError: hips, legs or feet cannot be told on this skeleton, or an override names nothing.
@@ -92,6 +96,7 @@ def prepare_take(
     part = slice(trim.start_frame, trim.stop_frame)
     motion, pose = motion.slice(part.start, part.stop), GlobalPose(pose.positions[part], pose.rotations[part])
     _check_length(motion, motion.frame_count, " once its ends are trimmed")
+    motion, pose = _travelled(motion, pose, travel, notes)
     glitches = find_glitches(motion, speed=settings.glitch_speed, pose=pose)
     notes += [_glitch_note(glitch, start_time, motion.rate) for glitch in glitches]
 
@@ -150,6 +155,24 @@ def prepare_take(
         trim=trim,
         start_time=start_time,
     )
+
+
+def _travelled(motion: Motion, pose: GlobalPose, travel: str, notes: list[Note]) -> tuple[Motion, GlobalPose]:
+    """Say of a clip that walks in place that it does, or let it walk on."""
+    if travel == "from_feet":
+        moved, way = with_travel(motion, pose)
+        if moved is motion:
+            return motion, pose
+        notes.append(Note("travel", f"walks in place; moved on by {way:.2f} m so that standing feet stand"))
+        return moved, forward_motion(moved)
+    found = feet_travel(motion, pose)
+    if found.in_place:
+        text = (
+            f"walks in place: its feet walk at {found.speed:.2f} m/s, the body stays; "
+            'travel = "from_feet" in its [[sources]] table moves it on'
+        )
+        notes.append(Note("in_place", text, warning=True))
+    return motion, pose
 
 
 def _lifted(motion: Motion, pose: GlobalPose, offset: float) -> tuple[Motion, GlobalPose]:

@@ -12,6 +12,7 @@ from ambulo.maths import quaternions
 from ambulo.motion.facing import hips_forward_axis
 from ambulo.motion.kinematics import GlobalPose, forward_motion
 from ambulo.motion.motion import Motion
+from ambulo.motion.quadruped import is_quadruped
 from ambulo.motion.skeleton import Skeleton
 from ambulo.prepare.smoothing import smooth
 
@@ -30,10 +31,10 @@ def root_motion(
 ) -> tuple[Float, Float]:
     """Position and heading of the root over time.
 
-    Position (S4.4): the chest projected on y = 0, smoothed by a Savitzky-Golay filter. Heading (S4.6): the hips'
-    forward axis (:func:`ambulo.motion.facing.hips_forward_axis`) projected, normalised, smoothed, normalised, as the
-    rotation about +Y that takes +Z there. Where the axis is nearly vertical (lying, a flip) its projection says nothing
-    and is interpolated from the frames around.
+    Position (S4.4): the chest (of a quadruped, midway from hips to chest) projected on y = 0, smoothed by a
+    Savitzky-Golay filter. Heading (S4.6): the hips' forward axis (:func:`ambulo.motion.facing.hips_forward_axis`)
+    projected, normalised, smoothed, normalised, as the rotation about +Y that takes +Z there. Where the axis is nearly
+    vertical (lying, a flip) its projection says nothing and is interpolated from the frames around.
 
     Markelov reports that the filter moves a calm walker by about 0.6 m (S4.5). On CMU, Bandai-Namco and PFNN takes it
     moves the chest's projection by 0.2 to 0.4 cm on average, 1.5 cm in one frame of a hundred and 3.5 cm at most.
@@ -62,7 +63,10 @@ def root_motion(
         axis = hips_forward_axis(pose.positions, pose.rotations, skeleton)
     except SkeletonError as error:
         raise SkeletonError(error.message, path=motion.source.path, key=error.key, remedy=error.remedy) from None
-    positions = smooth(pose.positions[:, spine], position_window, motion.rate, order)
+    above = pose.positions[:, spine]
+    if is_quadruped(skeleton):
+        above = 0.5 * (above + pose.positions[:, hips])
+    positions = smooth(above, position_window, motion.rate, order)
     positions[:, 1] = 0.0
 
     ahead = quaternions.rotate(pose.rotations[:, hips], axis).astype(np.float64)[:, [0, 2]]
