@@ -119,6 +119,10 @@ class LearningError(AmbuloError):
     """A model that cannot be trained or run: bad settings, too little data, a loss that is no number, stale weights."""
 
 
+class PosingError(AmbuloError):
+    """Points that no body can be posed by: unknown names, no number, too far apart; or a model that does not fit."""
+
+
 class StudioError(AmbuloError):
     """The web application cannot start or was asked for what it does not serve."""
 

@@ -1,0 +1,105 @@
+"""Poses to learn from: the 43 points of the frames of many takes, split by take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.errors import AmbuloError, PosingError
+from ambulo.formats.registry import load
+from ambulo.motion.humanoid import with_detected_roles
+from ambulo.motion.kinematics import forward_motion
+from ambulo.motion.motion import Motion
+from ambulo.motion.reference_pose import reference_pose
+from ambulo.posing.body_points import body_points
+from ambulo.posing.points import POINT_COUNT
+from ambulo.prepare.trim import usable_range
+
+Float = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class PoseSet:
+    """Poses as points, with the take that each is from.
+
+    Attributes:
+        points: float32 ``[N, 43, 3]`` in metres of a body of :data:`~ambulo.posing.points.LEG_LENGTH`: every body scaled to it.
+        scales: float32 ``[N]``, how much larger the captured body was.
+        takes: int32 ``[N]``, index into ``names``.
+        names: of the takes.
+        skipped: take -> why it gave no poses.
+    """
+
+    points: Float
+    scales: Float
+    takes: NDArray[np.int32]
+    names: tuple[str, ...]
+    skipped: dict[str, str]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def of_takes(self, chosen: Sequence[bool] | NDArray[np.bool_]) -> PoseSet:
+        """The poses of the takes whose entry (one a name) is True."""
+        keep = np.asarray(chosen, bool)[self.takes]
+        return PoseSet(self.points[keep], self.scales[keep], self.takes[keep], self.names, self.skipped)
+
+
+def take_points(motion: Motion, *, rate: float = 15.0) -> tuple[Float, float]:
+    """The points of a take's poses, about ``rate`` a second, scaled to the standard body.
+
+    Frames that preparation would trim (calibration poses) are left out.
+
+    Returns:
+        ``[N, 43, 3]`` and the body's scale.
+
+    Raises:
+        AmbuloError: its skeleton is no humanoid, or lacks what points sit on.
+    """
+    motion = with_detected_roles(motion)
+    trim = usable_range(motion)
+    motion = motion.slice(trim.start_frame, trim.stop_frame)
+    pose = forward_motion(motion)
+    body = body_points(reference_pose(motion.skeleton, motion, pose))
+    step = max(1, round(motion.rate / rate))
+    points = body.of_pose(pose.positions[::step], pose.rotations[::step])
+    sound = np.isfinite(points).all(axis=(1, 2))
+    return points[sound] / np.float32(body.scale), body.scale
+
+
+def gather_poses(
+    paths: Sequence[Path], *, rate: float = 15.0, tell: Callable[[int, int], None] | None = None
+) -> PoseSet:
+    """The poses of many take files. Files that give none are listed in ``skipped``.
+
+    Raises:
+        PosingError: no file gives a pose.
+    """
+    points: list[Float] = []
+    scales: list[Float] = []
+    takes: list[NDArray[np.int32]] = []
+    names: list[str] = []
+    skipped: dict[str, str] = {}
+    for number, path in enumerate(paths):
+        if tell is not None:
+            tell(number, len(paths))
+        try:
+            found, scale = take_points(load(path), rate=rate)
+        except AmbuloError as error:
+            skipped[path.name] = error.message
+            continue
+        points.append(found)
+        scales.append(np.full(len(found), scale, np.float32))
+        takes.append(np.full(len(found), len(names), np.int32))
+        names.append(path.name)
+    if not names:
+        why = "; ".join(f"{name}: {reason}" for name, reason in list(skipped.items())[:3])
+        raise PosingError(f"none of {len(paths)} files gives a pose to learn from ({why})")
+    empty = np.zeros((0, POINT_COUNT, 3), np.float32)
+    return PoseSet(
+        np.concatenate([empty, *points]), np.concatenate(scales), np.concatenate(takes), tuple(names), skipped
+    )
