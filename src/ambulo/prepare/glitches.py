@@ -17,6 +17,12 @@ POP_SPEED = np.radians(1000.0)
 """... and by at least this much a second."""
 POP_RETURN = 0.3
 """... while the neighbours differ by at most this part of it."""
+LONG_POP_ANGLE = np.radians(40.0)
+"""A pop of several frames turns a joint by at least this on the way out and on the way back ..."""
+LONG_POP_SPEED = np.radians(2000.0)
+"""... and by at least this much a second ..."""
+LONG_POP_FRAMES = 4
+"""... and is over after so many frames."""
 FLIP_ANGLE = np.radians(60.0)
 """A flip turns a joint by at least this from one frame to the next ..."""
 FLIP_SPEED = np.radians(5000.0)
@@ -53,7 +59,7 @@ def find_glitches(motion: Motion, *, speed: float = 20.0, pose: GlobalPose | Non
     """Find what no body does.
 
     * ``speed``: a joint moves faster than ``speed`` in the world between two frames; both frames count.
-    * ``pop``: a joint's local rotation leaves and comes back within one frame.
+    * ``pop``: a joint's local rotation leaves and comes back after one frame, or with larger steps after up to four.
     * ``flip``: a joint's local rotation turns over between two frames and stays.
 
     Args:
@@ -86,12 +92,35 @@ def find_glitches(motion: Motion, *, speed: float = 20.0, pose: GlobalPose | Non
             pops[at] = across < POP_RETURN * least[at]
         flags = np.concatenate([np.zeros_like(pops[:1]), pops])
         values = np.concatenate([np.zeros_like(least[:1]), least])
+        _long_pops(q, steps, motion.rate, flags, values, flips)
         found += _runs(flags, np.degrees(values) * motion.rate, 1, "pop", names, (motion, values))
         # A pop is also two turns; it is told once.
         flips[:-1] &= ~pops
         flips[1:] &= ~pops
     found += _runs(flips, np.degrees(steps) * motion.rate, 2, "flip", names, (motion, steps))
     return sorted(found, key=lambda glitch: (glitch.start_frame, glitch.reason))
+
+
+def _long_pops(
+    q: NDArray[np.float32],
+    steps: NDArray[np.float32],
+    rate: float,
+    flags: NDArray[np.bool_],
+    values: NDArray[np.float32],
+    flips: NDArray[np.bool_],
+) -> None:
+    """Add pops of two frames and more to ``flags`` and ``values`` ``[T - 1, J]``; what they explain is no flip."""
+    large = (steps > LONG_POP_ANGLE) & (steps * rate > LONG_POP_SPEED)
+    for joint in np.flatnonzero(np.count_nonzero(large, axis=0) > 1):
+        at = np.flatnonzero(large[:, joint])
+        for out, back in zip(at[:-1], at[1:], strict=True):
+            if not 2 <= back - out <= LONG_POP_FRAMES:
+                continue
+            least = min(steps[out, joint], steps[back, joint])
+            if quaternions.angle_between(q[out, joint], q[back + 1, joint]) < POP_RETURN * least:
+                flags[out + 1 : back + 1, joint] = True
+                values[out + 1 : back + 1, joint] = least
+                flips[out : back + 1, joint] = False
 
 
 def _angles(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -94,7 +94,7 @@ def _carriers(exam: Examination) -> set[int]:
 
 
 def human_size(exam: Examination) -> float:
-    """Size of the body over an adult's, along its bones, so that its pose does not matter; 0 where it is no person's."""
+    """Size of the body over an adult's, along its bones, in any pose; 0 where it is no person's."""
     skeleton = exam.motion.skeleton
     if not looks_human(skeleton.names):
         return 0.0

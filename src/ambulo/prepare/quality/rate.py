@@ -40,7 +40,7 @@ SLOWEST_RATE = 1.0
 REPEATED = 0.4
 """Part of all frames that repeat the one before, evenly spread, where a take was captured at a lower rate."""
 
-KEYED = frozenset({"gltf", "glb", "usd", "fbx"})
+KEYED = frozenset({"gltf", "glb", "usda", "usdc", "usdz", "fbx"})
 """Formats that write times in seconds, and that mostly hold motion made by hand, which obeys neither clock."""
 
 _MASSES = {

@@ -130,11 +130,16 @@ def faded(wishes: Double, held: Bool, fade_frames: float) -> Double:
         frames = np.arange(before + 1, after)
         if not frames.size:
             continue
+        between = before >= 0 and after < len(held)
+        if between and after - before <= 2 * width:  # from one place straight to the next
+            s = ((frames - before) / (after - before))[:, None]
+            s = s * s * (3.0 - 2.0 * s)
+            offsets[frames] = (1.0 - s) * wishes[before] + s * wishes[after]
+            continue
         for at, distance in ((before, frames - before), (after, after - frames)):
             if 0 <= at < len(held):
-                room = min(width, (after - before) / 2.0) if before >= 0 and after < len(held) else width
-                s = np.clip(distance / max(room, 1.0), 0.0, 1.0)
-                offsets[frames] += (1.0 - s * s * (3.0 - 2.0 * s))[:, None] * wishes[at]
+                s = np.clip(distance / width, 0.0, 1.0)[:, None]
+                offsets[frames] += (1.0 - s * s * (3.0 - 2.0 * s)) * wishes[at]
     return offsets
 
 
