@@ -1,7 +1,7 @@
 """The 43 points that a body is posed by, and the schemes of 6, 15, 16, 20 and 28 of them.
 
-Each point is fixed to a rigid part of the body: two or more on each hand and foot, five on the head, so that positions carry
-orientation too (S1.3, S1.19). They belong to no rig: :mod:`ambulo.posing.body_points` places them on any humanoid.
+Each point is fixed to a rigid part of the body: two or more on each hand and foot, five on the head, so that positions
+carry orientation too (S1.3, S1.19). They belong to no rig: :mod:`ambulo.posing.body_points` places them on any humanoid.
 """
 
 from __future__ import annotations
@@ -102,11 +102,11 @@ STAND_INS: dict[str, tuple[str, tuple[float, float, float]]] = {
     "left_toe": ("left_foot", (0.0, -0.05, 0.13)),
     "right_toe": ("right_foot", (0.0, -0.05, 0.13)),
 }
-"""What carries a role's points on a skeleton that lacks it: another role, and the offset of the missing joint from it."""
+"""What carries a role's points on a skeleton that lacks it: another role, and where the missing joint is from it."""
 
 SCHEMES: dict[int, tuple[str, ...]] = {6: _SIX, 15: _FIFTEEN, 16: _SIXTEEN, 20: _TWENTY, 28: _TWENTY_EIGHT}
-"""Points set in each scheme; each holds the smaller ones (S1.3, S1.19, S1.25). The six are those of the published article;
-which points its larger schemes add, it tells by kind only (hands', feet's and head's orientation, knees, elbows)."""
+"""Points set in each scheme; each holds the smaller ones (S1.3, S1.19, S1.25). The six are the published ones; which
+points the larger schemes add is told by kind only (hands', feet's and head's orientation, knees, elbows)."""
 
 MIRRORED: NDArray[np.int64] = np.array(
     [

@@ -27,7 +27,8 @@ class PoseSet:
     """Poses as points, with the take that each is from.
 
     Attributes:
-        points: float32 ``[N, 43, 3]`` in metres of a body of :data:`~ambulo.posing.points.LEG_LENGTH`: every body scaled to it.
+        points: float32 ``[N, 43, 3]`` in metres, every body scaled to
+            :data:`~ambulo.posing.points.LEG_LENGTH`.
         scales: float32 ``[N]``, how much larger the captured body was.
         takes: int32 ``[N]``, index into ``names``.
         names: of the takes.
