@@ -26,6 +26,7 @@ from ambulo.errors import AmbuloError, nearest_names
 
 VERBS: dict[str, str] = {
     "new": "make a project: from a folder of motion capture, or with the embedded takes",
+    "fetch": "fetch a known data set, its licence accepted, and make a project of it",
     "check": "look for what is wrong in takes: rates, T-poses, pops, floors, sliding feet",
     "repair": "mend spikes, floor and feet of a take, into a new file",
     "build": "build the database of a project, or bring it up to date",
