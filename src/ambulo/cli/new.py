@@ -10,6 +10,7 @@ import msgspec
 import tyro
 
 from ambulo.database.discover import Discovery
+from ambulo.database.licences import LicenceHint
 
 _TELLING_ROLES = (
     "hips",
@@ -34,6 +35,8 @@ class Arguments:
     """Folder of the new project."""
     source: Annotated[Path | None, tyro.conf.arg(name="from")] = None
     """Folder of takes; they stay where they are."""
+    preset: str | None = None
+    """What is known about the takes: lafan1, 100style, bandai, cmu, cmu_daz, or a .toml file of your own."""
     name: str | None = None
     """Name of the project; the folder's if left out."""
     minutes: float = 20.0
@@ -52,11 +55,15 @@ class NewProject(msgspec.Struct, frozen=True):
     takes: str
     embedded: bool
     found: Discovery
+    preset: str | None = None
+    unmatched: tuple[str, ...] = ()
+    licence_hints: tuple[LicenceHint, ...] = ()
 
 
 def run(arguments: Arguments) -> NewProject:
     """Look at the takes (or write the embedded ones), then write the project file."""
     from ambulo.database.discover import discover, source_notes, source_of
+    from ambulo.database.licences import licence_hints
     from ambulo.database.play_settings import PlaySettings
     from ambulo.database.project import PROJECT_FILE, Project
     from ambulo.database.project_text import write_project
@@ -71,6 +78,8 @@ def run(arguments: Arguments) -> NewProject:
         )
     if folder.exists() and not folder.is_dir():
         raise ProjectError("this is a file, not a folder", path=folder, remedy="choose another name")
+    if arguments.preset is not None:
+        return _by_preset(arguments, arguments.preset)
     embedded = arguments.source is None
     takes = arguments.source or _write_embedded(folder, arguments.seed, arguments.minutes)
     found = discover(takes)
@@ -82,15 +91,45 @@ def run(arguments: Arguments) -> NewProject:
     name = arguments.name or folder.resolve().name or "character"
     # The embedded takes have many styles; unasked, a character walks in the plain one.
     play = PlaySettings(default_tags=("neutral",)) if embedded else PlaySettings()
-    project = Project(name=name, sources=(source,), play=play)
+    sources = tuple(msgspec.structs.replace(source, glob=f"**/*{ending}") for ending in found.extensions)
+    hints = () if embedded else tuple(licence_hints(takes))
+    project = Project(name=name, sources=sources, play=play)
     path = write_project(
         project,
         folder,
-        source_notes={0: source_notes(found)},
-        source_guesses={0: found.guesses},
+        source_notes={0: [*source_notes(found), *(f"licence? {_hint(hint)}" for hint in hints)]},
+        source_guesses={0: found.guesses} if len(sources) == 1 else {},
         detected_roles=found.roles,
     )
-    return NewProject(name, str(path), str(takes), embedded, found)
+    return NewProject(name, str(path), str(takes), embedded, found, licence_hints=hints)
+
+
+def _by_preset(arguments: Arguments, name: str) -> NewProject:
+    """A project of a folder of takes that a preset knows."""
+    from ambulo.database.discover import discover
+    from ambulo.database.fetch import make_project
+    from ambulo.database.licences import licence_hints
+    from ambulo.database.preset import load_preset
+    from ambulo.errors import ProjectError
+
+    takes = arguments.source
+    if takes is None:
+        raise ProjectError(
+            "a preset needs a folder of takes",
+            key="preset",
+            remedy=f"add --from FOLDER, or fetch them: ambulo fetch {name}",
+        )
+    preset = load_preset(name)
+    found = discover(takes)
+    title = arguments.name or arguments.folder.resolve().name or preset.name
+    path, unmatched = make_project(preset, takes, arguments.folder, title)
+    hints = tuple(licence_hints(takes))
+    return NewProject(title, str(path), str(takes), False, found, preset.name, tuple(unmatched), hints)
+
+
+def _hint(hint: LicenceHint) -> str:
+    flag = " [NON-COMMERCIAL]" if hint.non_commercial else ""
+    return f"{Path(hint.path).name} beside the takes says {hint.licence or 'something of its own'}{flag}"
 
 
 def _write_embedded(folder: Path, seed: int, minutes: float) -> Path:
@@ -134,6 +173,12 @@ def show(made: NewProject) -> None:
         shown = [f"{role}={found.roles[role]}" for role in _TELLING_ROLES if role in found.roles]
         print(f"    {', '.join(shown)}")
         print(f"    all of them, to check or correct: [roles] in {made.project}")
+    if made.preset is not None:
+        print(f"  read by the preset {made.preset!r}; its values win over what was guessed")
+    for pattern in made.unmatched:
+        print(f"  no file matches {pattern}")
+    for hint in made.licence_hints:
+        print(f"  licence? {_hint(hint)}: {hint.path}")
     for file, error in found.errors.items():
         print(f"  cannot be read: {file}: {error}")
     folder = Path(made.project).parent

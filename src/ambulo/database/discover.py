@@ -32,6 +32,7 @@ class Discovery(msgspec.Struct, frozen=True):
         errors: files of the sample that cannot be read, and why.
         notes: the guesses in words.
         guesses: ``unit``, ``up`` and ``rate`` where all files of the sample agree.
+        extensions: ending of the files' names -> files.
     """
 
     files: int
@@ -45,6 +46,7 @@ class Discovery(msgspec.Struct, frozen=True):
     errors: dict[str, str]
     notes: tuple[str, ...]
     guesses: dict[str, str | float]
+    extensions: dict[str, int] = {}
 
 
 def discover(folder: Path) -> Discovery:
@@ -75,7 +77,9 @@ def discover(folder: Path) -> Discovery:
     if not motions:
         first = next(iter(errors.values()))
         raise ProjectError(f"none of the {len(sample)} files that were tried can be read: {first}", path=folder)
-    return _describe(len(files), len(sample), motions, errors)
+    extensions = Counter(file.suffix.lower() for file in files)
+    described = _describe(len(files), len(sample), motions, errors)
+    return msgspec.structs.replace(described, extensions=dict(extensions.most_common()))
 
 
 def spread(files: Sequence[Path], count: int) -> list[Path]:
