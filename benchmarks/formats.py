@@ -2,7 +2,7 @@
 
 Two parts. Loading: one file a format (real ones where the real capture is here, else made for the purpose), the time
 of ``ambulo.load`` or ``load_all`` and of the nearest peer in the same run. Fuzzing: mutated files for *every* format of
-the registry (see ``fuzzing.py``), 100,000 a format, loaded in worker processes so that a crash is seen and its file kept.
+the registry (see ``fuzzing.py``), 100,000 a format, loaded in worker processes so that a crash is seen, its file kept.
 ``faults`` counts crashes, hangs over 2 s, memory over ten times the file (and 48 MB), values that are not finite, and
 refusals that are no ``AmbuloError``; its bar is 0.
 

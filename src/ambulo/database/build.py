@@ -158,7 +158,12 @@ def _report(
 
 
 def _refuse_problems(project: Project, problems: Sequence[TakeProblem], *, strict: bool) -> None:
-    """Refuse to build; what is wrong with many takes alike, such as a joint that none of them has, is said once."""
+    """Refuse to build; what is wrong with many takes alike, such as a joint that none of them has, is said once.
+
+    A strict build passes over files that hold no motion at all: they are no fault.
+    """
+    if strict:
+        problems = [problem for problem in problems if problem.kind != "skipped"]
     if not problems:
         return
     takes: dict[str, list[str]] = {}

@@ -55,7 +55,7 @@ def discover(folder: Path) -> Discovery:
     Raises:
         ProjectError: the folder is missing or has no motion file, or none of the sample can be read.
     """
-    from ambulo.formats.registry import load_all, motion_files
+    from ambulo.formats.registry import accepted, load_all, motion_files
 
     if not is_folder(folder):
         raise ProjectError(
@@ -65,7 +65,7 @@ def discover(folder: Path) -> Discovery:
         )
     files = motion_files(folder, recursive=True)
     if not files:
-        raise ProjectError("there is no motion file in this folder or below", path=folder, remedy="BVH files are read")
+        raise ProjectError("there is no motion file in this folder or below", path=folder, remedy=accepted())
     motions: list[Motion] = []
     errors: dict[str, str] = {}
     sample = spread(files, _SAMPLE)

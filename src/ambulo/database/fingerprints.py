@@ -74,6 +74,7 @@ def take_key(project: Project, source: int, take: TakeInput) -> str:
     parts = [
         take.label,
         take.sha256,
+        take.companions_sha256,
         [spec.unit, spec.up, spec.rate, spec.travel],
         msgspec.to_builtins(project.spec_of(source, take.label)),
         sorted(project.roles.items()),

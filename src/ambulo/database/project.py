@@ -30,7 +30,8 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     Attributes:
         path: folder or single file, relative to the project file.
-        glob: which files in it; ``**`` crosses folders; upper and lower case are the same.
+        glob: which files in it; ``**`` crosses folders; upper and lower case are the same. A pattern without an
+            extension takes files of the motion formats only.
         exclude: patterns of files to leave out, like ``glob``.
         unit: length unit of the files (a name such as ``"centimetre"``, or metres a unit); None guesses by file.
         up: up axis of the files (``"+Y"``, ``"+Z"``); None guesses by file.
@@ -48,7 +49,7 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """
 
     path: str
-    glob: str = "**/*.bvh"
+    glob: str = "**/*"
     exclude: tuple[str, ...] = ()
     unit: str | float | None = None
     up: str | None = None
@@ -277,7 +278,10 @@ def check_values(project: Project, text: str, file: Path) -> None:
             )
         if feature.kind in JOINT_KINDS and not feature.joint:
             raise fail(f"a {feature.kind} feature needs a joint", *place, remedy='for example joint = "left_foot"')
-        if feature.kind not in JOINT_KINDS and not feature.times:
+        if feature.kind == "number":
+            if not feature.channel:
+                raise fail("a number feature needs a channel", *place, remedy='for example channel = "fatigue"')
+        elif feature.kind not in JOINT_KINDS and not feature.times:
             raise fail(f"a {feature.kind} feature needs times", *place, remedy="for example times = [0.33, 0.67, 1.0]")
         if not (math.isfinite(feature.weight) and feature.weight >= 0):
             raise fail(f"a weight of {feature.weight:g} is not possible", "features", number, "weight")

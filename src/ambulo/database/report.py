@@ -10,6 +10,7 @@ import msgspec
 from ambulo.database.licences import LicenceUse
 from ambulo.database.records import BuildState, RetargetRecord, TakeRecord
 from ambulo.database.takes import Orphan, Take
+from ambulo.errors import NoMotionError
 
 
 class TakeProblem(msgspec.Struct, frozen=True):
@@ -18,7 +19,8 @@ class TakeProblem(msgspec.Struct, frozen=True):
     Attributes:
         take: the file, as the project names it.
         reason: one sentence, with line, joint and remedy where known.
-        kind: ``failed`` where it could not be read or prepared, ``excluded`` where it does not fit with the others.
+        kind: ``failed`` where it could not be read or prepared, ``excluded`` where it does not fit with the others,
+            ``skipped`` where it holds no motion at all, such as a body's shape: no fault, and strict builds pass it.
     """
 
     take: str
@@ -155,7 +157,8 @@ def problems_of(
     problems = []
     for number, (take, record) in enumerate(zip(takes, records, strict=True)):
         if record.failure is not None:
-            problems.append(TakeProblem(take.label, record.failure.text, "failed"))
+            kind = "skipped" if record.failure.kind == NoMotionError.__name__ else "failed"
+            problems.append(TakeProblem(take.label, record.failure.text, kind))
         elif number in excluded:
             problems.append(TakeProblem(take.label, excluded[number], "excluded"))
     return tuple(problems)

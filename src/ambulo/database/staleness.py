@@ -78,7 +78,7 @@ def compare(old: Inputs, new: Inputs) -> Staleness:
     both = [label for label in after if label in before]
     added = tuple(label for label in after if label not in before)
     removed = tuple(label for label in before if label not in after)
-    changed = tuple(label for label in both if before[label].sha256 != after[label].sha256)
+    changed = tuple(label for label in both if _content(before[label]) != _content(after[label]))
     retagged = tuple(label for label in both if _annotations(before[label]) != _annotations(after[label]))
     absent: Any = object()
     keys = dict.fromkeys([*old.project, *new.project])
@@ -101,6 +101,10 @@ def compare(old: Inputs, new: Inputs) -> Staleness:
     if not reasons and old != new:
         reasons.append("the takes are in another order")
     return Staleness(tuple(reasons), added, removed, changed, retagged, settings, code)
+
+
+def _content(take: TakeInput) -> tuple[str, str]:
+    return take.sha256, take.companions_sha256
 
 
 def _annotations(take: TakeInput) -> tuple[str | None, str | None]:

@@ -9,7 +9,7 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import msgspec
@@ -109,6 +109,10 @@ def _takes_of(project: Project, number: int, source: SourceSpec) -> Sequence[Tak
             key="sources.path",
             remedy="correct the path of the source; it is relative to the project file",
         )
+    from ambulo.formats.registry import is_motion_file
+
+    # `**/*` means the takes, not the notes and pictures beside them; `**/*.bvh` means just that.
+    any_kind = "*" not in (extension := PurePosixPath(source.glob).suffix) and extension != ""
     wanted, unwanted = compile_glob(source.glob), [compile_glob(pattern) for pattern in source.exclude]
     # Not Path.resolve: it raises where links lead in a circle.
     skip = Path(os.path.realpath(project.database_folder))
@@ -116,6 +120,7 @@ def _takes_of(project: Project, number: int, source: SourceSpec) -> Sequence[Tak
         (relative, path, size)
         for relative, path, size in walk_files(root)
         if wanted.fullmatch(relative)
+        and (any_kind or is_motion_file(path))
         and not any(pattern.fullmatch(relative) for pattern in unwanted)
         and skip not in Path(os.path.realpath(path)).parents
     )
@@ -215,13 +220,15 @@ class Hasher:
 class TakeInput(msgspec.Struct, frozen=True, array_like=True):
     """The content that one take brings into a build: hashes of its file and of the files with its annotations.
 
-    The file's is empty where it cannot be read: such a take is a problem of its own, not of the whole build.
+    The file's is empty where it cannot be read: such a take is a problem of its own, not of the whole build. Files that
+    the take is made of beside its own (the ``.asf`` of an ``.amc``) have one hash together, empty where there are none.
     """
 
     label: str
     sha256: str
     tags_sha256: str | None
     channels_sha256: str | None
+    companions_sha256: str = ""
 
 
 def hash_takes(takes: Sequence[Take], hasher: Hasher) -> list[TakeInput]:
@@ -230,12 +237,15 @@ def hash_takes(takes: Sequence[Take], hasher: Hasher) -> list[TakeInput]:
     Raises:
         ProjectError: a tag file or channel file cannot be read.
     """
+    from ambulo.formats.registry import companion_files
+
     inputs = []
     for take in takes:
         try:
             digest = hasher.sha256(take.path) or ""
         except ProjectError:  # the preparation meets it again, and says so of this take
             digest = ""
-        annotations = (hasher.sha256(file(take.path)) for file in (tag_file_of, channel_file_of))
-        inputs.append(TakeInput(take.label, digest, *annotations))
+        tags, channels = hasher.sha256(tag_file_of(take.path)), hasher.sha256(channel_file_of(take.path))
+        beside = "".join(hasher.sha256(file) or "" for file in companion_files(take.path))
+        inputs.append(TakeInput(take.label, digest, tags, channels, beside))
     return inputs

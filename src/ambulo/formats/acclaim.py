@@ -53,6 +53,16 @@ def meant(path: Path) -> bool:
         return True
 
 
+def companions(path: Path) -> list[Path]:
+    """The ``.asf`` that an ``.amc`` is read on, where it can be found."""
+    if path.suffix.lower() == ".asf":
+        return []
+    try:
+        return [find_asf(path, None)]
+    except FormatError:
+        return []
+
+
 def read(path: Path, options: ReadOptions | None = None) -> list[Motion]:
     """Read an ``.amc`` on its skeleton, or an ``.asf`` as a pose.
 
@@ -233,4 +243,4 @@ def _motion(
     )
 
 
-FORMAT = Format(name="acclaim", extensions=(".amc", ".asf"), sniff=sniff, read=read, meant=meant)
+FORMAT = Format(name="acclaim", extensions=(".amc", ".asf"), sniff=sniff, read=read, meant=meant, companions=companions)

@@ -51,6 +51,7 @@ class Format:
         write: the motions as the bytes of one file; None where a format is read only.
         meant: a cheap look whether a file found in a folder is meant as motion at all, where the extension alone does
             not tell (an ``.npz`` may hold anything, an ``.asf`` serves the ``.amc`` files beside it); None for always.
+        companions: other files that a file's motion is made of (the ``.asf`` of an ``.amc``); None for none.
         several: what several motions written to one file are: ``"animations"`` of one skeleton (of any length),
             ``"actors"`` of one take (of the same rate and length), or nothing, where a file holds one motion.
     """
@@ -61,6 +62,7 @@ class Format:
     read: Callable[[Path, ReadOptions], list[Motion]]
     write: Callable[[Sequence[Motion], dict[str, Any]], bytes] | None = None
     meant: Callable[[Path], bool] | None = None
+    companions: Callable[[Path], list[Path]] | None = None
     several: Literal["", "animations", "actors"] = ""
 
 

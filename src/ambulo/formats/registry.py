@@ -108,7 +108,7 @@ def load_all(
     files = motion_files(path, recursive=recursive)
     if not files:
         raise FormatError(
-            f"no motion file in this folder ({_accepted()})",
+            f"no motion file in this folder ({accepted()})",
             path=path,
             remedy=None if recursive else "give recursive=True to look into the folders below",
         )
@@ -202,6 +202,12 @@ def is_motion_file(path: Path) -> bool:
     return chosen is not None and (chosen.meant is None or chosen.meant(path))
 
 
+def companion_files(path: Path) -> list[Path]:
+    """Other files that a motion file is made of, such as the ``.asf`` of an ``.amc``: when they change, it changes."""
+    chosen = _by_extension(path)
+    return [] if chosen is None or chosen.companions is None else chosen.companions(path)
+
+
 def _options(
     unit: str | float | None,
     up: str | None,
@@ -218,7 +224,8 @@ def _by_extension(path: Path) -> Format | None:
     return next((form for form in FORMATS if suffix in form.extensions), None)
 
 
-def _accepted() -> str:
+def accepted() -> str:
+    """The extensions that are read, as a phrase."""
     return "accepted: " + ", ".join(sorted(ext for form in FORMATS for ext in form.extensions))
 
 
@@ -230,7 +237,7 @@ def _read(path: Path, options: ReadOptions) -> list[Motion]:
     if chosen is None:
         alike = next((form for form in FORMATS if form.sniff(head)), None)
         hint = f"; its content looks like {alike.name}: name it {alike.extensions[0]}" if alike else ""
-        raise FormatError(f"files of type {path.suffix!r} are not read", path=path, remedy=f"{_accepted()}{hint}")
+        raise FormatError(f"files of type {path.suffix!r} are not read", path=path, remedy=f"{accepted()}{hint}")
     if not chosen.sniff(head):
         other = next((form for form in FORMATS if form is not chosen and form.sniff(head)), None)
         if other is not None:
