@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.posing.observations import Observations
 from ambulo.posing.points import POINT_COUNT
 
 Double = NDArray[np.float64]
@@ -19,6 +20,7 @@ Double = NDArray[np.float64]
 _DIMENSIONS = 3 * POINT_COUNT
 _ANYWHERE = 100.0
 _LEAST = 1e-5
+_EXACT = 1e-8
 
 
 @dataclass(frozen=True)
@@ -33,19 +35,16 @@ class PoseGaussian:
     mean: Double
     covariance: Double
 
-    def condition(self, rows: Double, values: Double, variances: Double) -> tuple[Double, Double]:
-        """The distribution given ``rows @ points = values``, each up to its variance.
-
-        Args:
-            rows: ``[R, 129]``, shared by all poses.
-            values: ``[N, R]``.
-            variances: ``[R]``, square metres; 0 is exact.
+    def condition(self, wishes: Observations) -> tuple[Double, Double]:
+        """The distribution given wishes.
 
         Returns:
             Conditional means ``[N, 43, 3]`` and standard deviations ``[43, 3]`` in metres, the same for all poses.
         """
+        rows = np.kron(wishes.rows, np.eye(3))
+        values = wishes.values.reshape(wishes.count, -1)
         seen = self.covariance @ rows.T
-        inner = rows @ seen + np.diag(np.maximum(variances, 1e-8))
+        inner = rows @ seen + np.diag(np.repeat(np.maximum(wishes.variances, _EXACT), 3))
         gain = np.linalg.solve(inner, seen.T).T
         means = self.mean + (values - rows @ self.mean) @ gain.T
         left = np.diag(self.covariance) - np.einsum("ij,ij->i", gain, seen)

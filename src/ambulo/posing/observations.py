@@ -1,13 +1,13 @@
 """What is asked of a pose: points, orientations, directions to look in, a pose to stay near; all as linear rows.
 
-Every wish is ``rows @ points = values``, up to a tolerance, on the 129 coordinates of the 43 points. So one closed form
-(:mod:`ambulo.posing.gaussian`) serves any mixture of wishes.
+Every wish is a weighted sum of points at a position, up to a tolerance: one point, or the difference of two. So one
+closed form (:mod:`ambulo.posing.gaussian`) serves any mixture of wishes, and a turned body is asked the turned wish.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +18,6 @@ from ambulo.posing.points import POINT_COUNT, POINTS, SITES, point_indices
 
 Double = NDArray[np.float64]
 
-_DIMENSIONS = 3 * POINT_COUNT
-
 RIGID: dict[str, tuple[int, ...]] = {
     role: indices
     for role in dict.fromkeys(site.role for site in SITES)
@@ -27,15 +25,17 @@ RIGID: dict[str, tuple[int, ...]] = {
 }
 """Role -> the points that are fixed to its joint, where there are several: their differences tell its orientation."""
 
+_NONE = np.zeros(0, np.int64)
+
 
 @dataclass(frozen=True)
 class Observations:
-    """Linear wishes of N poses, the same rows for all.
+    """Linear wishes of N poses: ``rows @ points = values``, the same rows for all.
 
     Attributes:
-        rows: float64 ``[R, 129]``.
-        values: float64 ``[N, R]``, metres of the standard body.
-        variances: float64 ``[R]``, square metres; 0 is exact.
+        rows: float64 ``[R, 43]``, weights of the points.
+        values: float64 ``[N, R, 3]``, metres.
+        variances: float64 ``[R]``, square metres, of each coordinate; 0 is exact.
         exact_points: int64, the points that are set with no tolerance.
     """
 
@@ -49,25 +49,16 @@ class Observations:
         """Number of poses N."""
         return len(self.values)
 
-    def moved(self, yaws: Double, places: Double) -> list[Observations]:
-        """Each pose's wishes as seen from its own body, which turns them one by one.
+    def seen_from(self, yaws: Double, places: Double) -> Observations:
+        """The same wishes in the axes of bodies that stand at ``places`` ``[N, 3]`` and face ``yaws`` ``[N]``."""
+        weights = self.rows.sum(axis=1)
+        values = self.values - weights[:, None] * np.asarray(places)[:, None, :]
+        turns = np.asarray(quaternions.from_yaw(np.asarray(yaws, np.float64)))[:, None, :]
+        return replace(self, values=np.asarray(quaternions.inverse_rotate(turns, values), np.float64))
 
-        Args:
-            yaws: ``[N]``, radians, where each body faces (0 is +Z).
-            places: ``[N, 3]``, metres, where each body stands.
-
-        Returns:
-            One :class:`Observations` of a single pose for each.
-        """
-        turned = self.rows.reshape(-1, POINT_COUNT, 3)
-        shift = np.einsum("rpk->rk", turned)
-        out = []
-        for index in range(self.count):
-            turn = quaternions.to_matrix(quaternions.from_yaw(np.float64(yaws[index])))
-            rows = (turned @ turn).reshape(-1, _DIMENSIONS)
-            values = self.values[index] - shift @ places[index]
-            out.append(Observations(rows, values[None], self.variances, self.exact_points))
-        return out
+    def scaled(self, factor: float) -> Observations:
+        """The same wishes with all lengths times ``factor``."""
+        return replace(self, values=self.values * factor, variances=self.variances * factor**2)
 
 
 def observe_points(
@@ -104,9 +95,7 @@ def observe_points(
     spread = np.broadcast_to(np.asarray(tolerances, np.float64), (len(indices),))
     if not (np.isfinite(spread).all() and (spread >= 0.0).all()):
         raise PosingError("a tolerance is a length in metres, zero or more", key="tolerance")
-    rows = np.zeros((3 * len(indices), _DIMENSIONS))
-    rows[np.arange(3 * len(indices)), (3 * indices[:, None] + np.arange(3)).ravel()] = 1.0
-    return Observations(rows, where.reshape(len(where), -1), np.repeat(spread**2, 3), indices[spread == 0.0])
+    return Observations(np.eye(POINT_COUNT)[indices], where, spread**2, indices[spread == 0.0])
 
 
 def observe_orientation(role: str, rotations: ArrayLike, tolerance: float = 0.0) -> Observations:
@@ -124,16 +113,11 @@ def observe_orientation(role: str, rotations: ArrayLike, tolerance: float = 0.0)
         raise PosingError(f"no orientation can be set for {role!r}; {nearest_names(role, RIGID)}", key=role)
     turn = np.atleast_2d(np.asarray(rotations, np.float64))
     first, *others = RIGID[role]
-    rows = np.zeros((3 * len(others), _DIMENSIONS))
-    values, variances = [], []
-    for number, other in enumerate(others):
-        offset = np.subtract(SITES[other].offset, SITES[first].offset)
-        for axis in range(3):
-            rows[3 * number + axis, 3 * other + axis] = 1.0
-            rows[3 * number + axis, 3 * first + axis] = -1.0
-        values.append(quaternions.rotate(turn, offset))
-        variances += 3 * [(tolerance * float(np.linalg.norm(offset))) ** 2]
-    return Observations(rows, np.concatenate(values, axis=-1), np.array(variances), np.zeros(0, np.int64))
+    rows = np.eye(POINT_COUNT)[others] - np.eye(POINT_COUNT)[first]
+    offsets = np.array([np.subtract(SITES[other].offset, SITES[first].offset) for other in others])
+    values = quaternions.rotate(turn[:, None], offsets[None])
+    variances = (tolerance * np.linalg.norm(offsets, axis=1)) ** 2
+    return Observations(rows, np.asarray(values, np.float64), variances, _NONE)
 
 
 def observe_near(points: ArrayLike, spread: float) -> Observations:
@@ -143,15 +127,15 @@ def observe_near(points: ArrayLike, spread: float) -> Observations:
         points: ``[N, 43, 3]``, metres.
         spread: metres, standard deviation.
     """
-    near = np.asarray(points, np.float64).reshape(-1, _DIMENSIONS)
-    return Observations(np.eye(_DIMENSIONS), near, np.full(_DIMENSIONS, spread**2), np.zeros(0, np.int64))
+    near = np.asarray(points, np.float64).reshape(-1, POINT_COUNT, 3)
+    return Observations(np.eye(POINT_COUNT), near, np.full(POINT_COUNT, spread**2), _NONE)
 
 
 def observe_look(target: ArrayLike, head: ArrayLike, tolerance: float = 0.0) -> Observations:
     """The face turned to a target.
 
-    The nose lies on the line from the head's joint to the target: two rows square to that line, exact where the head is
-    at ``head``; ask again with the head that came out.
+    The nose sits ahead of the head's joint and a little above it, seen along the line to the target with no roll; exact
+    where the head is at ``head``: ask again with the head that came out.
 
     Args:
         target: ``[3]``, metres.
@@ -170,15 +154,10 @@ def observe_look(target: ArrayLike, head: ArrayLike, tolerance: float = 0.0) -> 
     nose = np.array(SITES[front].offset)
     reach, rise = float(nose[2]), float(nose[1])
     side = np.cross([0.0, 1.0, 0.0] if abs(line[1]) < 0.95 else [0.0, 0.0, 1.0], line)
-    side /= np.linalg.norm(side)
-    up = np.cross(line, side)
-    rows = np.zeros((3, _DIMENSIONS))
-    for row, axis in enumerate((side, up, line)):
-        rows[row, 3 * front : 3 * front + 3] = axis
-        rows[row, 3 * joint : 3 * joint + 3] = -axis
-    values = np.array([[0.0, rise, reach]])  # the nose sits ahead of and a little above the joint
-    variance = (tolerance * reach) ** 2
-    return Observations(rows, values, np.full(3, variance), np.zeros(0, np.int64))
+    up = np.cross(line, side / np.linalg.norm(side))
+    rows = (np.eye(POINT_COUNT)[front] - np.eye(POINT_COUNT)[joint])[None]
+    value = reach * line + rise * up
+    return Observations(rows, value[None, None], np.array([(tolerance * reach) ** 2]), _NONE)
 
 
 def join_observations(parts: Sequence[Observations]) -> Observations:
@@ -193,7 +172,7 @@ def join_observations(parts: Sequence[Observations]) -> Observations:
     if len(counts) > 1:
         raise PosingError(f"wishes are given for {sorted(counts)} poses at once")
     count = counts.pop() if counts else 1
-    values = [np.broadcast_to(part.values, (count, part.values.shape[1])) for part in parts]
+    values = [np.broadcast_to(part.values, (count, *part.values.shape[1:])) for part in parts]
     return Observations(
         np.concatenate([part.rows for part in parts]),
         np.concatenate(values, axis=1),

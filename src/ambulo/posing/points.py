@@ -1,7 +1,8 @@
 """The 43 points that a body is posed by, and the schemes of 6, 15, 16, 20 and 28 of them.
 
 Each point is fixed to a rigid part of the body: two or more on each hand and foot, five on the head, so that positions
-carry orientation too (S1.3, S1.19). They belong to no rig: :mod:`ambulo.posing.body_points` places them on any humanoid.
+carry orientation too (S1.3, S1.19). They belong to no rig: :mod:`~ambulo.posing.body_points` places them on
+any humanoid.
 """
 
 from __future__ import annotations
