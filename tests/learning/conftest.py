@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,3 +53,55 @@ class Regression:
 @pytest.fixture
 def regression() -> type[Regression]:
     return Regression
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A built project of two minutes of embedded takes and their mirrored copies."""
+    from ambulo.cli.main import run
+
+    folder = tmp_path_factory.mktemp("learning") / "walker"
+    assert run(["new", str(folder), "--minutes", "2", "--json"]) == 0
+    assert run(["build", str(folder), "--jobs", "1", "--json"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def preset() -> Any:
+    """Networks and trainings that take a second or two."""
+    from ambulo.learning.config import TrainConfig
+    from ambulo.learning.lmm_presets import DecompressorSizes, LmmPreset, ProjectorSizes, StepperSizes
+
+    short = TrainConfig(steps=60, batch=64, learning_rate=2e-3, log_every=20, device="cpu")
+    return LmmPreset(
+        DecompressorSizes(latent=12, hidden=(96,), compressor=(32,)),
+        short,
+        StepperSizes(hidden=(64, 64), window=8),
+        short,
+        ProjectorSizes(hidden=(64, 64), queries=4000),
+        short,
+    )
+
+
+@pytest.fixture(scope="session")
+def trained(project: Path, preset: Any) -> Any:
+    """The report of a short training of that project, into ``models/lmm``."""
+    from ambulo.learning.lmm_training import train_lmm
+
+    return train_lmm(project, preset=preset, precision="float32")
+
+
+@pytest.fixture(scope="session")
+def model(trained: Any) -> Any:
+    """The trained model."""
+    from ambulo.learning.lmm_model import load_model
+
+    return load_model(Path(trained.folder))
+
+
+@pytest.fixture(scope="session")
+def data(project: Path) -> Any:
+    """What that project offers to learn from."""
+    from ambulo.learning.lmm_data import open_data
+
+    return open_data(project)

@@ -33,7 +33,7 @@ class Arguments:
     project: Path
     """Folder of a built project."""
     controller: str | None = None
-    """Which controller; the first that the project names if left out."""
+    """Which controller, or the name of a trained model; the first that the project names if left out."""
     path: str = "square"
     """What drives it: idle, forward, circle, square, star, wave, turn_90, turn_180, strafe or random."""
     input: Path | None = None
@@ -82,13 +82,13 @@ class Simulated(msgspec.Struct, frozen=True):
 
 def run(arguments: Arguments) -> Simulated:
     """Simulate, measure, write."""
-    from ambulo.control.create import create_controller
     from ambulo.control.project_settings import project_controller, project_settings
     from ambulo.control.simulation import simulate
     from ambulo.database.database import Database
     from ambulo.errors import AmbuloError
     from ambulo.evaluation.measures import measure
     from ambulo.evaluation.path import script_path
+    from ambulo.learning.create import create_controller, models_folder, trained_models
     from ambulo.matching.build import load_index
 
     if arguments.video and arguments.out is None:
@@ -101,8 +101,9 @@ def run(arguments: Arguments) -> Simulated:
     database = Database.open(arguments.project)
     _, index = load_index(database)
     settings = project_settings(arguments.project, known_tags=database.tags)
-    name = arguments.controller or project_controller(arguments.project)
-    controller = create_controller(name, database, index, settings)
+    models = models_folder(arguments.project)
+    name = arguments.controller or project_controller(arguments.project, trained=trained_models(models))
+    controller = create_controller(name, database, index, settings, models)
     recording = simulate(
         controller,
         script,

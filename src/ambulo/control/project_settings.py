@@ -48,11 +48,12 @@ def project_settings(
     return replace(base, search=replace(base.search, default_tags=play.default_tags, opt_in_tags=play.opt_in_tags))
 
 
-def project_controller(folder: str | Path) -> str:
+def project_controller(folder: str | Path, *, trained: Iterable[str] = ()) -> str:
     """The controller that a project is played by unless another is asked for: the first that its file names.
 
     Args:
         folder: as for :func:`project_settings`; without a project file it is motion matching.
+        trained: names of trained models, which a project may name too.
 
     Raises:
         ProjectError: the project file cannot be used, or names a controller that does not exist.
@@ -60,13 +61,14 @@ def project_controller(folder: str | Path) -> str:
     project = _project_of(folder)
     if project is None:
         return DEFAULT_CONTROLLER
+    known = [*CONTROLLERS, *trained]
     for name in project.controllers:
-        if name not in CONTROLLERS:
+        if name not in known:
             raise ProjectError(
                 f"there is no controller {name!r}",
                 path=project.path,
                 key="controllers",
-                remedy=nearest_names(name, CONTROLLERS),
+                remedy=nearest_names(name, known),
             )
     return next(iter(project.controllers), DEFAULT_CONTROLLER)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.control.frame_sets import FrameSet, FrameSets
 from ambulo.control.project_settings import project_settings
@@ -38,20 +37,17 @@ class LmmData:
         index: exact search over its features.
         frame_set: frames that may be shown, and those that may be jumped to.
         frames: the same as arrays.
-        feature_mean, feature_coefficients: float32 ``[D]``, how raw features become what networks see.
+        settings: of the controllers.
     """
 
     database: Database
     index: SearchIndex
     frame_set: FrameSet
     frames: LmmFrames
-    feature_mean: NDArray[np.float32]
-    feature_coefficients: NDArray[np.float32]
+    settings: ControlSettings
 
 
-def open_data(
-    project: Path, tags: Sequence[str] = (), *, seed: int = 0, begun: LmmManifest | None = None
-) -> tuple[LmmData, ControlSettings]:
+def open_data(project: Path, tags: Sequence[str] = (), *, seed: int = 0, begun: LmmManifest | None = None) -> LmmData:
     """The data of a built project, checked.
 
     Args:
@@ -67,7 +63,7 @@ def open_data(
     database = Database.open(project)
     index = load_index(database)[1]
     settings = project_settings(project, known_tags=database.tags)
-    return make_data(database, index, settings, tags, seed=seed, begun=begun), settings
+    return make_data(database, index, settings, tags, seed=seed, begun=begun)
 
 
 def make_data(
@@ -80,7 +76,8 @@ def make_data(
     begun: LmmManifest | None = None,
 ) -> LmmData:
     """The data of an opened database; as :func:`open_data`."""
-    search = (settings or ControlSettings()).search
+    settings = settings or ControlSettings()
+    search = settings.search
     schema = index.feature_set.schema
     weights = search_weights(index, search.pose_emphasis)
     if begun is not None:
@@ -89,11 +86,7 @@ def make_data(
     frame_set = FrameSets(database, index, search, search.minimum_run).of(tuple(tags), ())
     frames = gather_frames(database, index, frame_set.allowed, frame_set.run_stops, weights, seed=seed)
     _refuse_poor(database, frames)
-    features = index.feature_set
-    return LmmData(
-        database, index, frame_set, frames, features.mean,
-        features.coefficients(weights).astype(np.float32),
-    )  # fmt: skip
+    return LmmData(database, index, frame_set, frames, settings)
 
 
 def refuse_stale(project: Path) -> None:

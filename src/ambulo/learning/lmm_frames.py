@@ -32,6 +32,7 @@ class LmmFrames:
         frames: int64 ``[F]``, ascending database frames.
         features: float32 ``[F, D]``, normalised and weighted as the search compares them.
         weights: float32 ``[G]``, of the feature groups.
+        mean, coefficients: float32 ``[D]``: features are ``(raw - mean) * coefficients``.
         poses: float32 ``[F, P]``, see :class:`~ambulo.learning.pose_layout.PoseLayout`.
         positions: float32 ``[F, J - 1, 3]``, metres, joints but the root in the root's frame.
         run_stops: int64 ``[F]``, the row after the last that follows without a gap: a run never crosses a clip's edge,
@@ -45,6 +46,8 @@ class LmmFrames:
     frames: NDArray[np.int64]
     features: Float
     weights: Float
+    mean: Float
+    coefficients: Float
     poses: Float
     positions: Float
     run_stops: NDArray[np.int64]
@@ -142,11 +145,22 @@ def gather_frames(
     gaps = np.flatnonzero(np.diff(frames) != 1) + 1
     edges = np.concatenate([gaps, [len(frames)]])
     stops = np.minimum(stops, edges[np.searchsorted(gaps, np.arange(len(frames)), side="right")])
-    features = (index.feature_set.raw[frames] - index.feature_set.mean) * index.feature_set.coefficients(weights)
+    mean = np.asarray(index.feature_set.mean, np.float32)
+    coefficients = index.feature_set.coefficients(weights).astype(np.float32)
+    features = (index.feature_set.raw[frames] - mean) * coefficients
     return LmmFrames(
-        layout, database.rate, frames, np.ascontiguousarray(features, np.float32), weights, poses, positions,
-        stops.astype(np.int64), _hold_out(database, frames, hold_out, seed),
-    )  # fmt: skip
+        layout,
+        database.rate,
+        frames,
+        np.ascontiguousarray(features, np.float32),
+        weights,
+        mean,
+        coefficients,
+        poses,
+        positions,
+        stops.astype(np.int64),
+        _hold_out(database, frames, hold_out, seed),
+    )
 
 
 def root_space(local_positions: Float, local_rotations: Float, parents: NDArray[np.int32]) -> tuple[Float, Float]:

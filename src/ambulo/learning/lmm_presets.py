@@ -92,11 +92,11 @@ class LmmPreset:
 
 _BASE = LmmPreset(
     DecompressorSizes(),
-    TrainConfig(steps=6000, batch=256, learning_rate=1e-3, validate_every=1000),
+    TrainConfig(steps=4000, batch=256, learning_rate=1e-3, validate_every=1000),
     StepperSizes(),
-    TrainConfig(steps=8000, batch=64, learning_rate=1e-3, validate_every=1000),
-    ProjectorSizes(),
-    TrainConfig(steps=12000, batch=512, learning_rate=1e-3, validate_every=2000),
+    TrainConfig(steps=8000, batch=64, learning_rate=1e-3, precision="bfloat16", validate_every=1000),
+    ProjectorSizes(queries=1_000_000),
+    TrainConfig(steps=25_000, batch=512, learning_rate=1e-3, precision="bfloat16", validate_every=5000),
 )
 
 _REFERENCE = TrainConfig(
@@ -106,7 +106,7 @@ _REFERENCE = TrainConfig(
 
 PRESETS: Mapping[str, LmmPreset] = MappingProxyType(
     {
-        "quick": _BASE.changed(0.15),
+        "quick": _BASE.changed(0.1),
         "base": _BASE,
         # Sizes and schedule of D. Holden's public code; 15 to 27 hours of a processor for half an hour of capture.
         "paper": LmmPreset(

@@ -1,7 +1,9 @@
 """Queries to train and judge a projector on: what a controller may ask, with the exact answers.
 
-A query at run time has the pose's features of the frame that is shown, and the trajectory's of the wish. So one kind of
-query takes both from different frames; the other is D. Holden's, a frame's features with noise of a random size.
+At run time a query has the pose's features of the moment that is shown, and the trajectory that springs predict from
+how the body moves now to what is wished. Most queries here are made just so, by the controllers' own kernel, for random
+bodies and wishes. Others take pose and trajectory from two frames, or are a frame's features with noise of a random
+size (as in D. Holden's public code), so that the projector knows what to do with anything.
 """
 
 from __future__ import annotations
@@ -12,7 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.learning.lmm_frames import LmmFrames
+from ambulo.control.kernel_arrays import Playing, Ties, Wishes, empty_plan
+from ambulo.control.query_layout import query_layout
+from ambulo.control.settings import SimulationSettings
+from ambulo.learning.lmm_frames import LmmFrames, pick
 
 if TYPE_CHECKING:
     from ambulo.matching.index import FrameMask, SearchIndex
@@ -20,6 +25,19 @@ if TYPE_CHECKING:
 Float = NDArray[np.float32]
 
 _BLOCK = 16384
+
+
+@dataclass(frozen=True)
+class QueryMix:
+    """Which kinds of queries, as parts of all.
+
+    Attributes:
+        asked: as a controller asks.
+        mixed: a frame's pose with another frame's trajectory, a little noise on both; the rest is noise alone.
+    """
+
+    asked: float = 0.7
+    mixed: float = 0.15
 
 
 @dataclass(frozen=True)
@@ -42,41 +60,112 @@ def draw_queries(
     count: int,
     seed: int = 0,
     *,
-    mixed: float = 0.6,
-    noise: float = 1.0,
+    mix: QueryMix | None = None,
+    simulation: SimulationSettings | None = None,
 ) -> Queries:
     """Draw queries and answer them by exact search.
 
     Args:
-        frames: the training data.
+        frames: the training data; where some rows are fresh, half of the queries begin at those.
         index: over the database's features.
         mask: frames that may be jumped to.
         count: how many.
         seed: which ones.
-        mixed: part of the queries whose trajectory is of another frame (a little noise on both); the rest are a frame
-            with noise of up to ``noise`` times Holden's ``std + 1``.
-        noise: see above.
+        mix: of which kinds.
+        simulation: springs that predict trajectories.
     """
+    mix = mix or QueryMix()
     random = np.random.default_rng([seed, 11])
     total, width = frames.features.shape
-    schema = index.feature_set.schema
-    is_pose = np.array([schema.groups[group].joint >= 0 for group in schema.group_of_dimension])
-    coefficients = index.feature_set.coefficients(frames.weights).astype(np.float32)
+    features = index.feature_set
+    pools: tuple[NDArray[np.int64], ...] = (np.arange(total, dtype=np.int64),)
+    if frames.fresh is not None:
+        pools = (np.flatnonzero(frames.fresh), np.flatnonzero(~frames.fresh))
+    is_pose = np.array([features.schema.groups[group].joint >= 0 for group in features.schema.group_of_dimension])
     std = frames.features.std(axis=0)
-    row_of = np.full(index.feature_set.frame_count, -1, np.int64)
+    row_of = np.full(features.frame_count, -1, np.int64)
     row_of[frames.frames] = np.arange(total)
+    rescale = frames.coefficients
     queries, rows = np.empty((count, width), np.float32), np.empty(count, np.int64)
     for start in range(0, count, _BLOCK):
         size = min(_BLOCK, count - start)
-        one, other = random.integers(0, total, size), random.integers(0, total, size)
+        kind = random.random(size)
+        one, other = pick(random.random(size), pools), random.integers(0, total, size)
         normal = random.standard_normal((size, width)).astype(np.float32)
         strength = random.random((size, 1)).astype(np.float32)
-        recombined = random.random((size, 1)) < mixed
-        base = np.where(recombined & ~is_pose, frames.features[other], frames.features[one])
-        spread = np.where(recombined, 0.2 * std, noise * (std + 1.0)).astype(np.float32)
-        asked = base + normal * strength * spread
-        # The index takes raw features and weighs them itself.
-        raw = asked / coefficients + index.feature_set.mean
-        found = index.search(raw, mask=mask, weights=frames.weights).frames
+        is_asked, is_mixed = kind < mix.asked, (kind >= mix.asked) & (kind < mix.asked + mix.mixed)
+        spread = np.where(is_asked[:, None], 0.1 * std, np.where(is_mixed[:, None], 0.2 * std, std + 1.0))
+        asked = np.where(is_mixed[:, None] & ~is_pose, frames.features[other], frames.features[one])
+        if is_asked.any():
+            raw = _ask(frames, features.raw, one[is_asked], random, simulation or SimulationSettings(), index)
+            asked[is_asked] = (raw - frames.mean) * rescale
+        asked = (asked + normal * strength * spread).astype(np.float32)
+        found = index.search(asked / rescale + frames.mean, mask=mask, weights=frames.weights).frames
         queries[start : start + size], rows[start : start + size] = asked, row_of[found]
-    return Queries(queries, rows)
+    keep = rows >= 0
+    return Queries(queries[keep], rows[keep])
+
+
+def _ask(
+    frames: LmmFrames,
+    raw: Float,
+    rows: NDArray[np.int64],
+    random: np.random.Generator,
+    settings: SimulationSettings,
+    index: SearchIndex,
+) -> Float:
+    """Raw queries ``[N, D]`` of bodies at some rows that are wished somewhere."""
+    from ambulo.control import query_kernels
+
+    count = len(rows)
+    columns = frames.layout.columns
+    velocity = frames.poses[rows][:, columns["root_velocity"]][:, [0, 2]].astype(np.float64)
+    turning = frames.poses[rows][:, columns["root_turning"]][:, 1].astype(np.float64)
+    speeds = np.linalg.norm(frames.poses[:: max(len(frames.poses) // 20_000, 1), columns["root_velocity"]], axis=1)
+    fastest = float(np.quantile(speeds, 0.99)) + 0.2
+
+    def around(scale: float, *shape: int) -> NDArray[np.float64]:
+        return random.standard_normal((count, *shape)) * scale
+
+    # A third goes on as it goes, a quarter stands, the others want something else, at any speed and in any direction.
+    choice = random.random(count)
+    angle, speed = random.uniform(-np.pi, np.pi, count), random.random(count) * fastest
+    wish = np.column_stack([np.sin(angle) * speed, np.cos(angle) * speed])
+    near = np.arctan2(velocity[:, 0], velocity[:, 1] + 1e-6) + around(0.4)
+    own = np.linalg.norm(velocity, axis=1) * random.uniform(0.7, 1.3, count)
+    goes_on = choice < 0.35
+    wish[goes_on] = np.column_stack([np.sin(near) * own, np.cos(near) * own])[goes_on]
+    wish[(choice >= 0.35) & (choice < 0.6)] = 0.0
+    facing_angle = np.where(random.random(count) < 0.5, around(0.3), random.uniform(-np.pi, np.pi, count))
+    facing = np.column_stack([np.sin(facing_angle), np.zeros(count), np.cos(facing_angle)])
+    facing[random.random(count) < 0.7] = 0.0
+    # The simulation object is ahead of the body on its way to the wish, by a little or by a lot.
+    part = np.square(random.random((count, 1)))
+    state = np.zeros((count, 10))
+    state[:, [0, 2]] = around(0.5 * settings.clamping_distance, 2)
+    state[:, 3:5] = velocity + part * (wish - velocity) + around(0.1, 2)
+    state[:, 5:7] = (1.0 - part) * (wish - velocity) * random.random((count, 1)) * 2.0 + around(0.2, 2)
+    state[:, 7] = np.clip(around(0.2), -settings.clamping_angle, settings.clamping_angle)
+    state[:, 8] = turning + around(0.5)
+    root = np.zeros((count, 6))
+    still = np.zeros(count)
+    planned = empty_plan(count, len(query_layout(index.feature_set.schema).times), raw.shape[1])
+    everyone = np.arange(count)
+    query_kernels.plan(
+        everyone,
+        Wishes(
+            np.column_stack([wish[:, 0], np.zeros(count), wish[:, 1]]).astype(np.float32),
+            facing.astype(np.float32),
+        ),
+        Playing(everyone.astype(np.float64), still, np.zeros((count, 3)), still, root, state),
+        Ties(np.zeros(count, np.int64), np.zeros(count, np.uint8), np.zeros(0, np.bool_)),
+        np.full(count, count + 2, np.int64),
+        np.ascontiguousarray(raw[frames.frames[rows]], np.float32),
+        query_layout(index.feature_set.schema),
+        settings.constants(),
+        np.array([0.5, 0.35, 0.1, 0.1]),
+        0.0,
+        1.0 / 60.0,
+        planned,
+    )
+    return planned.query

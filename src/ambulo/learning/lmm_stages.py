@@ -19,7 +19,7 @@ from ambulo.learning.lmm_data import LmmData, open_data
 from ambulo.learning.lmm_decompressor import Autoencoder, DecompressorTask
 from ambulo.learning.lmm_presets import LmmPreset
 from ambulo.learning.lmm_projector import ProjectorTask
-from ambulo.learning.lmm_queries import draw_queries
+from ambulo.learning.lmm_queries import QueryMix, draw_queries
 from ambulo.learning.lmm_stepper import StepperTask
 from ambulo.learning.network import Network
 from ambulo.learning.processes import in_group
@@ -102,8 +102,10 @@ class Stages:
         steps = self.preset.projector_training.steps
         if steps is not None:  # no more than the training will look at
             count = min(count, steps * self.preset.projector_training.batch)
-        queries = draw_queries(frames, index, mask, count, 2 * seed)
-        held_out = draw_queries(frames, index, mask, _HELD_OUT_QUERIES, 2 * seed + 1, mixed=1.0)
+        springs = self.data.settings.simulation
+        queries = draw_queries(frames, index, mask, count, 2 * seed, simulation=springs)
+        as_asked = QueryMix(asked=1.0, mixed=0.0)
+        held_out = draw_queries(frames, index, mask, _HELD_OUT_QUERIES, 2 * seed + 1, mix=as_asked, simulation=springs)
         task = ProjectorTask(
             frames, self.latents, queries, held_out, self.preset.projector, seed=seed, model=self._known("projector")
         )
@@ -272,7 +274,7 @@ def _train_stepper(
 ) -> None:
     """What the other process does."""
     try:
-        data, _ = open_data(project, tags, seed=seed)
+        data = open_data(project, tags, seed=seed)
         stages = Stages(data, preset, folder, identity, resume=resume, progress=told.put if telling else None)
         stages.latents = latents
         stages.train_stepper()

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo import __version__
-from ambulo.control.settings import ControlSettings
 from ambulo.database.manifest import SkeletonRecord
 from ambulo.errors import LearningError
 from ambulo.learning.devices import import_torch
@@ -126,19 +125,19 @@ def train_lmm(
     label = preset if isinstance(preset, str) else "own"
     folder = model_folder(project, name)
     if not finetune:
-        data, settings = open_data(project, tags, seed=seed)
+        data = open_data(project, tags, seed=seed)
         return _train(
-            data, settings, folder, chosen, label, name, tags, None, resume=resume, precision=precision, device=device,
+            data, folder, chosen, label, name, tags, None, resume=resume, precision=precision, device=device,
             seed=seed, project=project if jobs > 1 else None, progress=progress, stop=stop,
         )  # fmt: skip
     refuse_stale(project)
     begun = load_model(folder)
     tags = tags or begun.manifest.tags
-    data, settings = open_data(project, tags, seed=seed, begun=begun.manifest)
+    data = open_data(project, tags, seed=seed, begun=begun.manifest)
     data = keep_features(data, begun)
     data = with_fresh(data, {clip.name: clip.frames for clip in begun.manifest.clips})
     return _train(
-        data, settings, folder, chosen.changed(FINETUNE_PART, FINETUNE_RATE), label, name, tags, begun, resume=resume,
+        data, folder, chosen.changed(FINETUNE_PART, FINETUNE_RATE), label, name, tags, begun, resume=resume,
         precision=precision, device=device, seed=seed, project=None, progress=progress, stop=stop,
     )  # fmt: skip
 
@@ -155,15 +154,18 @@ def keep_features(data: LmmData, begun: LmmModel) -> LmmData:
     firsts = [group.start for group in features.schema.groups]
     weights = (begun.feature_coefficients.astype(np.float64) * features.scale)[firsts].astype(np.float32)
     rows = (features.raw[data.frames.frames] - begun.feature_mean) * begun.feature_coefficients
-    frames = replace(data.frames, features=np.ascontiguousarray(rows, np.float32), weights=weights)
-    return replace(
-        data, frames=frames, feature_mean=begun.feature_mean, feature_coefficients=begun.feature_coefficients
+    frames = replace(
+        data.frames,
+        features=np.ascontiguousarray(rows, np.float32),
+        weights=weights,
+        mean=begun.feature_mean,
+        coefficients=begun.feature_coefficients,
     )
+    return replace(data, frames=frames)
 
 
 def _train(
     data: LmmData,
-    settings: ControlSettings,
     folder: Path,
     preset: LmmPreset,
     label: str,
@@ -258,8 +260,8 @@ def _make_model(
         decompressor=networks["decompressor"],
         stepper=networks["stepper"],
         projector=networks["projector"],
-        feature_mean=np.asarray(data.feature_mean, np.float32),
-        feature_coefficients=np.asarray(data.feature_coefficients, np.float32),
+        feature_mean=frames.mean,
+        feature_coefficients=frames.coefficients,
         start=values[_stillest(data)],
         lowest=values.min(axis=0) - room,
         highest=values.max(axis=0) + room,

@@ -8,6 +8,7 @@ from pathlib import Path
 from ambulo.control.project_settings import project_controller
 from ambulo.database.database import Database
 from ambulo.errors import StudioError
+from ambulo.learning.create import models_folder, trained_models
 from ambulo.studio.open_project import OpenProject, open_project
 from ambulo.studio.session import Session
 
@@ -46,7 +47,8 @@ def make_session(folders: Sequence[Path], *, controller: str | None = None, seed
     def opener(name: str) -> OpenProject:
         return open_project(places[name], name)
 
-    controller = controller or project_controller(next(iter(places.values())))
+    first = next(iter(places.values()))
+    controller = controller or project_controller(first, trained=trained_models(models_folder(first)))
     session = Session(list(places), opener, controller=controller, seed=seed)
     for _ in range(WARM_STEPS):
         session.advance()

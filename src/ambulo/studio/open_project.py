@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.control.controller import Controller
-from ambulo.control.create import CONTROLLERS, create_controller
 from ambulo.control.project_settings import project_settings
 from ambulo.control.settings import ControlSettings
 from ambulo.database.database import Database
+from ambulo.learning.create import controller_names, create_controller, model_stamp, models_folder
 from ambulo.matching.index import SearchIndex
 from ambulo.matching.schema import KINDS
 from ambulo.maths import quaternions
@@ -33,23 +33,27 @@ class OpenProject:
         database: what is played.
         index: exact search over its features.
         settings: of its controllers.
+        models: folder of its trained models; None where it has none.
     """
 
     name: str
     database: Database
     index: SearchIndex
     settings: ControlSettings = field(default_factory=ControlSettings)
-    _controllers: dict[str, Controller] = field(default_factory=dict)
+    models: Path | None = None
+    _controllers: dict[str, tuple[object, Controller]] = field(default_factory=dict)
 
     def controller(self, name: str) -> Controller:
-        """The full stack of that name, made on first use.
+        """The full stack of that name, made on first use; a model that was trained again is opened again.
 
         Raises:
             ControlError: there is no controller of that name.
         """
-        if name not in self._controllers:
-            self._controllers[name] = create_controller(name, self.database, self.index, self.settings)
-        return self._controllers[name]
+        stamp = model_stamp(self.models, name)
+        if name not in self._controllers or self._controllers[name][0] != stamp:
+            made = create_controller(name, self.database, self.index, self.settings, self.models)
+            self._controllers[name] = stamp, made
+        return self._controllers[name][1]
 
     @property
     def trajectory_times(self) -> tuple[float, ...]:
@@ -83,7 +87,7 @@ class OpenProject:
             version=messages.PROTOCOL_VERSION,
             project=self.name,
             projects=projects,
-            controllers=sorted(CONTROLLERS, key=lambda name: name != "motion_matching"),
+            controllers=sorted(controller_names(self.models), key=lambda name: name != "motion_matching"),
             rate=database.rate,
             history_seconds=history_seconds,
             trajectory_times=list(self.trajectory_times),
@@ -136,7 +140,8 @@ def open_project(path: Path, name: str | None = None) -> OpenProject:
     database = Database.open(path)
     index = load_index(database)[1]
     settings = project_settings(path, known_tags=database.tags)
-    return OpenProject(name or database.name or path.resolve().name, database, index, settings)
+    title = name or database.name or path.resolve().name
+    return OpenProject(title, database, index, settings, models_folder(path))
 
 
 ProjectOpener = Callable[[str], OpenProject]

@@ -1,0 +1,213 @@
+"""Training of learned motion matching: it learns, resumes, goes on with new clips, and refuses what it cannot use."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from ambulo.cli.main import run
+from ambulo.database.database import Database
+from ambulo.errors import LearningError
+from ambulo.learning.curve import read_curve
+from ambulo.learning.lmm_data import make_data, refuse_other_schema
+from ambulo.learning.lmm_decompressor import DecompressorTask
+from ambulo.learning.lmm_model import MANIFEST, NETWORKS, load_model, save_model
+from ambulo.learning.lmm_presets import PRESETS, find_preset
+from ambulo.learning.lmm_queries import QueryMix, draw_queries
+from ambulo.learning.lmm_training import train_lmm
+
+
+@pytest.fixture
+def own_project(project: Path, tmp_path: Path) -> Path:
+    """A copy of the project that a test may change."""
+    return Path(shutil.copytree(project, tmp_path / "walker", ignore=shutil.ignore_patterns("models")))
+
+
+def test_it_learns(trained: Any, data: Any, preset: Any) -> None:
+    untrained = DecompressorTask(data.frames, preset.decompressor)
+    untrained.place(__import__("torch").device("cpu"))
+    before = untrained.errors(untrained.held)
+    after = trained.errors["decompressor"]
+    assert after["centimetres"] < 0.6 * before["centimetres"] and after["degrees"] < before["degrees"]
+    assert trained.errors["stepper"]["of_standing_still"] < 1.0
+    assert trained.errors["projector"]["cost_ratio"] >= 1.0
+    assert trained.frames == len(data.frames.frames) and set(trained.steps.values()) == {60}
+
+
+def test_a_model_is_what_was_trained(trained: Any, model: Any, data: Any) -> None:
+    manifest = model.manifest
+    assert manifest.database_digest == data.database.digest and manifest.preset == "own"
+    assert [clip.name for clip in manifest.clips] == [clip.name for clip in data.database.clips]
+    assert model.skeleton.names == data.database.skeleton.names
+    assert model.decompressor.sizes == (39, 96, data.frames.layout.size)
+    assert model.stepper.sizes == (39, 64, 64, 39) and model.projector.sizes == (27, 64, 64, 39)
+    assert (model.lowest < model.start).all() and (model.start < model.highest).all()
+    assert model.megabytes == pytest.approx(manifest_size(model) * 4 / 1e6)
+    for stage in ("decompressor", "stepper", "projector"):
+        rows = read_curve(Path(trained.folder) / "training" / stage)
+        assert [row["step"] for row in rows] == [20, 40, 60] and "validation" in rows[-1]
+
+
+def manifest_size(model: Any) -> int:
+    return sum(
+        a * b + b
+        for record in model.manifest.networks.values()
+        for a, b in zip(record.sizes[:-1], record.sizes[1:], strict=True)
+    )
+
+
+def test_stopped_and_resumed_is_as_if_never_stopped(project: Path, trained: Any, preset: Any) -> None:
+    counts: list[int] = []
+
+    def stop(step: int) -> bool:
+        counts.append(step)
+        return len(counts) == 90  # in the middle of the second network
+
+    with pytest.raises(LearningError, match=r"stepper was stopped after 30 steps.*--resume"):
+        train_lmm(project, preset=preset, name="parts", precision="float32", stop=stop)
+    train_lmm(project, preset=preset, name="parts", precision="float32", resume=True)
+    whole, parts = Path(trained.folder), Path(trained.folder).parent / "parts"
+    assert (whole / NETWORKS).read_bytes() == (parts / NETWORKS).read_bytes()
+    assert load_model(parts).manifest.errors == load_model(whole).manifest.errors
+
+
+def test_two_processes_make_the_same_model(project: Path, trained: Any, preset: Any) -> None:
+    seen: set[str] = set()
+    train_lmm(
+        project, preset=preset, name="beside", precision="float32", jobs=2, progress=lambda now: seen.add(now.name)
+    )
+    folder = Path(trained.folder)
+    assert (folder / NETWORKS).read_bytes() == (folder.parent / "beside" / NETWORKS).read_bytes()
+    assert seen == {"decompressor", "stepper", "projector"}
+
+
+def test_it_goes_on_with_clips_that_were_added(own_project: Path, preset: Any) -> None:
+    takes = sorted((own_project / "takes").rglob("*.bvh"))
+    added = takes[-1]
+    away = own_project.parent / added.name
+    shutil.move(added, away)
+    assert run(["build", str(own_project), "--jobs", "1", "--json"]) == 0
+    train_lmm(own_project, preset=preset)
+    with pytest.raises(LearningError, match="knows every clip"):
+        train_lmm(own_project, preset=preset, finetune=True)
+    shutil.move(away, added)
+    with pytest.raises(LearningError, match="1 takes were added"):
+        train_lmm(own_project, preset=preset, finetune=True)
+    assert run(["build", str(own_project), "--jobs", "1", "--json"]) == 0
+    before = load_model(own_project / "models" / "lmm")
+    report = train_lmm(own_project, preset=preset, finetune=True)
+    after = load_model(own_project / "models" / "lmm")
+    assert report.finetuned and set(report.steps.values()) == {6}
+    # Features are compared as before, although the database has other means and scales now.
+    assert_array_equal(after.feature_mean, before.feature_mean)
+    assert_array_equal(after.feature_coefficients, before.feature_coefficients)
+    assert len(after.manifest.clips) > len(before.manifest.clips)
+    assert after.manifest.database_digest == Database.open(own_project).digest
+
+
+def test_stale_databases_are_refused(own_project: Path, preset: Any) -> None:
+    file = own_project / "ambulo.toml"
+    file.write_text(file.read_text().replace("mirror = true", "mirror = false"))
+    with pytest.raises(LearningError, match="not up to date: the project file changed: mirror"):
+        train_lmm(own_project, preset=preset)
+    assert not (own_project / "models").exists()
+
+
+def test_too_little_motion_is_refused(data: Any) -> None:
+    with pytest.raises(LearningError, match=r"seconds of motion.*at least 20") as refusal:
+        make_data(data.database, data.index, tags=("strafe_left",))
+    assert refusal.value.key == "frames"
+
+
+def test_motion_without_contacts_is_refused(data: Any) -> None:
+    database = Database.open(data.database.folder)
+    contacts = np.array(database.contacts)
+    contacts[:, 1] = 0
+    database.contacts = contacts
+    with pytest.raises(LearningError, match="the right foot never touches the ground"):
+        make_data(database, data.index)
+
+
+def test_another_schema_or_skeleton_is_refused(data: Any, model: Any) -> None:
+    schema, database, manifest = data.index.feature_set.schema, data.database, model.manifest
+    refuse_other_schema(schema, database, manifest)
+    groups = [dict(group) for group in manifest.schema["groups"]]
+    groups[0]["name"] = "head position"
+    other = msgspec.structs.replace(manifest, schema=manifest.schema | {"groups": groups})
+    with pytest.raises(LearningError, match="other features: left_foot position"):
+        refuse_other_schema(schema, database, other)
+    record = msgspec.structs.replace(manifest.skeleton, names=["root", *reversed(manifest.skeleton.names[1:])])
+    with pytest.raises(LearningError, match="another skeleton"):
+        refuse_other_schema(schema, database, msgspec.structs.replace(manifest, skeleton=record))
+
+
+def test_damaged_models_are_refused(model: Any, tmp_path: Path) -> None:
+    save_model(model, tmp_path)
+    data = bytearray((tmp_path / NETWORKS).read_bytes())
+    data[-3] ^= 4
+    (tmp_path / NETWORKS).write_bytes(data)
+    with pytest.raises(LearningError, match="hash") as refusal:
+        load_model(tmp_path)
+    assert refusal.value.key == "files"
+    save_model(model, tmp_path)
+    manifest = json.loads((tmp_path / MANIFEST).read_text())
+    (tmp_path / MANIFEST).write_text(json.dumps(manifest | {"version": 9}))
+    with pytest.raises(LearningError, match="layout version 9"):
+        load_model(tmp_path)
+    manifest["networks"]["stepper"]["sizes"][1] = 65
+    (tmp_path / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(LearningError, match=r"stepper\.layers\.0"):
+        load_model(tmp_path)
+    with pytest.raises(LearningError, match="no trained model"):
+        load_model(tmp_path / "nowhere")
+
+
+def test_smaller_weights_say_nearly_the_same(model: Any, tmp_path: Path) -> None:
+    values = np.repeat(model.start[None], 4, axis=0) + np.random.default_rng(0).normal(size=(4, 39)) * 0.2
+    true = model.decompressor(values)
+    sizes = {}
+    for precision, error in (("float16", 0.02), ("int8", 0.3)):
+        small = save_model(model, tmp_path / precision, precision)
+        sizes[precision] = small.megabytes
+        assert np.abs(small.decompressor(values) - true).max() < error
+    assert sizes["float16"] == pytest.approx(model.megabytes / 2) and sizes["int8"] < 0.3 * model.megabytes
+
+
+@pytest.mark.parametrize("mix", [QueryMix(1.0, 0.0), QueryMix(0.0, 1.0), QueryMix(0.0, 0.0)])
+def test_answers_to_queries_are_exact(data: Any, mix: QueryMix) -> None:
+    queries = draw_queries(data.frames, data.index, data.frame_set.mask, 200, 3, mix=mix)
+    again = draw_queries(data.frames, data.index, data.frame_set.mask, 200, 3, mix=mix)
+    assert_array_equal(queries.queries, again.queries)
+    mask = data.frame_set.mask
+    allowed = data.index.whole.frames if mask is None else mask.frames
+    rows = np.searchsorted(data.frames.frames, allowed)
+    costs = np.square(queries.queries[:, None] - data.frames.features[rows]).sum(axis=2)
+    mine = np.square(queries.queries - data.frames.features[queries.rows]).sum(axis=1)
+    assert (mine <= costs.min(axis=1) * 1.0001 + 1e-4).all()
+    assert np.isfinite(queries.queries).all()
+
+
+def test_fresh_rows_begin_half_of_the_queries(data: Any) -> None:
+    fresh = np.zeros(len(data.frames.frames), np.bool_)
+    fresh[:300] = True
+    frames = replace(data.frames, fresh=fresh)
+    starts = frames.window_pools(2)
+    assert len(starts) == 2 and starts[0].max() < 300 <= starts[1].min()
+    with_noise = draw_queries(frames, data.index, data.frame_set.mask, 400, 1, mix=QueryMix(0.0, 0.0))
+    assert len(with_noise.queries) == 400
+
+
+def test_presets_are_found_by_name() -> None:
+    assert set(PRESETS) == {"quick", "base", "paper"}
+    paper = find_preset("paper")
+    assert paper.trained("projector").steps == 500_000 and paper.decompressor.hidden == (512,)
+    with pytest.raises(LearningError, match="did you mean 'base'"):
+        find_preset("bas")
