@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ambulo.database.annotation_settings import NumericChannel, TagSettings
 from ambulo.database.feature_spec import DEFAULT_FEATURES, JOINT_KINDS, TRAJECTORY_KINDS, FeatureSpec
 from ambulo.database.project import Project, SourceSpec, load_project
 from ambulo.database.project_text import project_text, write_project
@@ -116,8 +117,19 @@ sources = st.builds(
     licence=words,
     attribution=words,
 )
+channel_names = st.from_regex(r"[a-z\u00e9][a-z0-9_-]{0,6}", fullmatch=True)
+channels = st.builds(
+    NumericChannel,
+    unit=words,
+    description=words,
+    minimum=st.none() | st.floats(-1e6, 0),
+    maximum=st.none() | st.floats(1, 1e6),
+    mirrored=st.sampled_from(["same", "negated"]),
+)
 projects = st.builds(
     Project,
+    channels=st.dictionaries(channel_names, channels, max_size=2),
+    tags=st.builds(TagSettings, exclusive=st.lists(tag_lists, max_size=2).map(tuple)),
     name=words,
     rate=st.floats(1, 1000),
     mirror=st.booleans(),
@@ -127,7 +139,14 @@ projects = st.builds(
 )
 
 
-@given(projects)
+def with_numbers(project: Project) -> Project:
+    """Every source says a number of every channel."""
+    numbers = {name: 0.5 if channel.minimum else 1.0 for name, channel in project.channels.items()}
+    sources = tuple(msgspec.structs.replace(source, numbers=numbers) for source in project.sources)
+    return msgspec.structs.replace(project, sources=sources)
+
+
+@given(projects.map(with_numbers))
 def test_written_projects_read_back_the_same(tmp_path_factory: pytest.TempPathFactory, project: Project) -> None:
     folder = tmp_path_factory.mktemp("project")
     prepare = msgspec.structs.replace(project.prepare, rate=project.rate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -115,6 +116,7 @@ def project_text(
         "[roles]",
         *(f"{role} = {toml_value(joint)}" for role, joint in project.roles.items()),
         *(f"# {role} = {toml_value(joint)}" for role, joint in detected_roles.items() if role not in project.roles),
+        *_annotation_lines(project),
         "",
         "[play]",
         f"default_tags = {toml_value(project.play.default_tags)}  # shown while nothing else is asked for",
@@ -128,6 +130,18 @@ def project_text(
             comment = _PREPARE_HELP.get(key)
             lines.append(f"{key} = {toml_value(value)}" + (f"  # {comment}" if comment else ""))
     return "\n".join(lines) + "\n"
+
+
+def _annotation_lines(project: Project) -> Iterable[str]:
+    for name, channel in project.channels.items():
+        entries = {key: value for key, value in msgspec.to_builtins(channel).items() if value is not None}
+        yield from ("", f"[channels.{_key(name)}]", *(f"{key} = {toml_value(value)}" for key, value in entries.items()))
+    if project.tags.exclusive:
+        yield from ("", "[tags]", f"exclusive = {toml_value(project.tags.exclusive)}  # one of each group at a time")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def _source_lines(source: SourceSpec, notes: Sequence[str], guesses: Mapping[str, str | float]) -> Iterable[str]:
@@ -152,6 +166,9 @@ def _source_lines(source: SourceSpec, notes: Sequence[str], guesses: Mapping[str
         yield f"skip_first = {source.skip_first}  # frames left out at the start of every take"
     yield f"tags = {toml_value(source.tags)}  # on every take of this source"
     yield f"tags_from = {toml_value(source.tags_from)}  # words of folder names, of file names"
+    if source.numbers:
+        numbers = ", ".join(f"{_key(name)} = {toml_value(value)}" for name, value in source.numbers.items())
+        yield f"numbers = {{ {numbers} }}"
     if not source.retarget:
         yield "retarget = false  # takes on other skeletons than the target's are left out"
     if source.mapping is not None:
