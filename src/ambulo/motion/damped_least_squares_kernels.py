@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ambulo.maths.kernels import (
@@ -17,6 +18,9 @@ from ambulo.maths.kernels import (
 CENTIMETRES = 100.0
 """The damping is in centimetres (with angles in radians): at a joint 40 cm from the end, 2.0 costs a quarter of a per
 cent a step; in metres it would leave half of the error after twenty."""
+LONGEST_STRIDE = 0.35
+"""Part of a chain's length that its end is asked to move in one iteration, at most (S. Buss and J.-S. Kim, "Selectively
+damped least squares for inverse kinematics", 2005, clamp it likewise)."""
 
 
 @kernel
@@ -49,11 +53,29 @@ def solve_damped(points: Any, axes: Any, free: Any, turns: Any, target: Vector, 
     for i in range(count):
         turns[i, 0], turns[i, 1], turns[i, 2], turns[i, 3] = 0.0, 0.0, 0.0, 1.0
     damping = (damping / CENTIMETRES) ** 2
+    whole = 0.0
+    base = (points[0, 0], points[0, 1], points[0, 2])
+    for i in range(count):
+        bone = (points[i + 1, 0] - points[i, 0], points[i + 1, 1] - points[i, 1], points[i + 1, 2] - points[i, 2])
+        if whole == 0.0 and free[i] >= 0:
+            base = (points[i, 0], points[i, 1], points[i, 2])
+        if whole > 0.0 or free[i] >= 0:
+            whole += math.sqrt(bone[0] * bone[0] + bone[1] * bone[1] + bone[2] * bone[2])
+    way = (target[0] - base[0], target[1] - base[1], target[2] - base[2])
+    distance = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
+    if distance > whole:
+        # Nothing beyond the chain's length can be reached, and wishing for it makes a stretched chain tremble.
+        s = whole / distance
+        target = (base[0] + s * way[0], base[1] + s * way[1], base[2] + s * way[2])
+    stride = LONGEST_STRIDE * whole
     for iteration in range(most):
         end = (points[count, 0], points[count, 1], points[count, 2])
         ex, ey, ez = target[0] - end[0], target[1] - end[1], target[2] - end[2]
         if ex * ex + ey * ey + ez * ez < 1e-14:
             return iteration
+        # Beyond a good part of its length a chain's Jacobian tells nothing: a far target is walked up to.
+        shorter = min(1.0, stride / math.sqrt(ex * ex + ey * ey + ez * ez))
+        ex, ey, ez = shorter * ex, shorter * ey, shorter * ez
         xx, yy, zz = damping, damping, damping
         xy, xz, yz = 0.0, 0.0, 0.0
         for i in range(count):
