@@ -159,18 +159,6 @@ def test_every_character_has_its_own_tags(stack: FootLock, database: Database, w
         assert walk[pose.frames[0]] and run[pose.frames[1]] and walk[pose.frames[2]]
 
 
-def test_a_preferred_tag_is_followed_or_dropped(bare: MotionMatching, database: Database) -> None:
-    still = np.zeros((1, 3), np.float32)
-    run = database.mask(("run",))
-    _, pose = bare.step(bare.start(), Intent(still, preferred_tags=("run",)), 1 / 60)
-    assert run[pose.frames[0]]
-    assert not (run & database.mask(("idle",)) & database.mask(("strafe_left",))).any()
-    intent = Intent(still, required_tags=("idle", "run"), preferred_tags=("strafe_left",))
-    if (run & database.mask(("idle",))).any():
-        _, pose = bare.step(bare.start(), intent, 1 / 60)
-        assert run[pose.frames[0]]
-
-
 def test_wrong_wishes_are_refused(stack: FootLock) -> None:
     still = np.zeros((2, 3), np.float32)
     state = stack.start(2)

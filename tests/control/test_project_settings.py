@@ -11,10 +11,10 @@ from ambulo.control.frame_sets import FrameSets
 from ambulo.control.project_settings import project_controller, project_settings
 from ambulo.control.settings import ControlSettings, SearchSettings
 from ambulo.database.database import Database
+from ambulo.database.fingerprints import project_content
 from ambulo.database.play_settings import PlaySettings
 from ambulo.database.project import Project, SourceSpec, load_project
 from ambulo.database.project_text import write_project
-from ambulo.database.fingerprints import project_content
 from ambulo.errors import ProjectError
 from ambulo.matching.index import SearchIndex
 

@@ -82,7 +82,10 @@ def test_refuses_specs_that_make_no_sense(specs, message):
 
 def test_every_kind_compiles_to_its_axes():
     for name, kind in KINDS.items():
-        spec = FeatureSpec(name, "hips" if kind.of_joint else "", times=(0.5, 1.0) if kind.of_time else ())
+        channel = "fatigue" if name == "number" else ""
+        spec = FeatureSpec(
+            name, "hips" if kind.of_joint else "", times=(0.5, 1.0) if kind.of_time else (), channel=channel
+        )
         schema = FeatureSchema.compile([spec], FULL, 60.0)
         assert schema.dimension_count == len(kind.axes) * (2 if kind.of_time else 1)
         assert len(schema.dimension_names) == schema.dimension_count

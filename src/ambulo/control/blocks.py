@@ -136,8 +136,8 @@ class Blocks(DatabaseController):
         for who, frame_set in plan.groups:
             self._kernels.advance_blended(
                 who, state.playhead, state.fading, state.faded, plan.jump, state.root, plan.planned.simulation,
-                frame_set.run_stops, self._frames, self._parents, self._constants, dt * self.database.rate, dt,
-                self.settings.blocks.fade, fading, faded, arrays, shown,
+                plan.stops, frame_set.run_stops, self._frames, self._parents, self._constants,
+                dt * self.database.rate, dt, self.settings.blocks.fade, fading, faded, arrays, shown,
             )  # fmt: skip
-        after = BlockState(**self._state_after(plan, shown).__dict__, fading=fading, faded=faded)
+        after = BlockState(**self._state_after(plan, shown, dt).__dict__, fading=fading, faded=faded)
         return after, self._pose_after(plan, shown, arrays)

@@ -7,17 +7,20 @@ search says whether to jump and where to. What is shown then is up to the contro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.control.appointments import Appointments
+from ambulo.control.commitments import NOBODY, Commitments, no_commitments
 from ambulo.control.controller import generator_of, start_arrays
 from ambulo.control.explanation import Candidate, Explanation
 from ambulo.control.frame_sets import FrameSet, FrameSets
-from ambulo.control.intent import Intent
-from ambulo.control.kernel_arrays import FrameArrays, Planned, Playing, PoseArrays, Shown, Wishes, empty_plan
+from ambulo.control.intent import Intent, Tags
+from ambulo.control.kernel_arrays import FrameArrays, Planned, Playing, PoseArrays, Shown, Ties, Wishes, empty_plan
+from ambulo.control.memory import Memory, blank_memory
+from ambulo.control.player_state import PlayerState as PlayerState
 from ambulo.control.pose import Pose
 from ambulo.control.query_layout import query_layout
 from ambulo.control.settings import ControlSettings
@@ -30,39 +33,9 @@ if TYPE_CHECKING:
     from ambulo.database.database import Database
     from ambulo.matching.index import SearchIndex
 
+NOWHERE = np.zeros(0, np.bool_)
+
 _Self = TypeVar("_Self", bound="DatabaseController")
-
-
-@dataclass(frozen=True)
-class PlayerState:
-    """The state of N characters that play a database.
-
-    Attributes:
-        playhead: float64 ``[N]``, the moment of the database that is shown, in frames.
-        timer: float64 ``[N]``, seconds until the next search.
-        wish: float64 ``[N, 3]``, desired velocity (x, z; m/s) and heading (rad) of the last search.
-        impatience: float64 ``[N]``, seconds for which the body has not done what it is asked.
-        root: float64 ``[N, 6]``, x, y, z (metres), heading (rad) and smoothed velocity (x, z; m/s) of the body.
-        simulation: float64 ``[N, 10]``, the simulation object; columns in
-            :data:`ambulo.control.simulation_object.SIMULATION_COLUMNS`.
-        query: float32 ``[N, D]``, raw features of the last search.
-        query_frame: int64 ``[N]``, the continuing frame of the last search, -1 where it had to leave.
-        chosen_frame: int64 ``[N]``, the frame that the last search chose.
-        tag_set: int64 ``[N]``, key of the frame set last searched.
-        eager: bool ``[N]``, whether that search put the trajectory first, out of impatience.
-    """
-
-    playhead: NDArray[np.float64]
-    timer: NDArray[np.float64]
-    wish: NDArray[np.float64]
-    impatience: NDArray[np.float64]
-    root: NDArray[np.float64]
-    simulation: NDArray[np.float64]
-    query: NDArray[np.float32]
-    query_frame: NDArray[np.int64]
-    chosen_frame: NDArray[np.int64]
-    tag_set: NDArray[np.int64]
-    eager: NDArray[np.bool_]
 
 
 class Plan(NamedTuple):
@@ -72,6 +45,8 @@ class Plan(NamedTuple):
         planned: what the kernel found out.
         jump: int64 ``[N]``, frame to jump to, -1 to go on.
         transitioned: bool ``[N]``.
+        stops: int64 ``[N]``, where each character's run ends.
+        memory, commitments: after the step.
         groups: characters of equal tags and their frames.
     """
 
@@ -83,6 +58,9 @@ class Plan(NamedTuple):
     eager: NDArray[np.bool_]
     jump: NDArray[np.int64]
     transitioned: NDArray[np.bool_]
+    stops: NDArray[np.int64]
+    memory: Memory
+    commitments: Commitments
     groups: list[tuple[NDArray[np.int64], FrameSet]]
 
 
@@ -143,6 +121,10 @@ class DatabaseController:
         self._limits = np.array([search.velocity_change, search.facing_change, interval, patience])
         self._layout = query_layout(self.schema)
         self._surround_frames = round(settings.search.surround * database.rate)
+        self._brief_frames = round(search.memory_brief * database.rate)
+        self._margin_frames = round(search.memory_margin * database.rate)
+        self._free = NOWHERE if database.transition_ok.all() else database.transition_ok
+        self._appointments = Appointments(self)
         self._everyone: dict[int, NDArray[np.int64]] = {}
 
     @property
@@ -198,6 +180,9 @@ class DatabaseController:
             chosen_frame=frames,
             tag_set=np.full(count, frame_set.key, np.int64),
             eager=np.zeros(count, np.bool_),
+            arriving=np.zeros(count, np.bool_),
+            memory=blank_memory(frames),
+            commitments=no_commitments(count),
         )
 
     def _plan(self, state: PlayerState, intent: Intent, dt: float) -> Plan:
@@ -210,39 +195,61 @@ class DatabaseController:
         query, query_frame, chosen_frame, tag_set = state.query, state.query_frame, state.chosen_frame, state.tag_set
         eager = state.eager
         playing = Playing(*(getattr(state, name) for name in Playing._fields))
-        groups = []
+        commitments, busy, entered = self._appointments.before(state, intent, dt)
+        ties = Ties(commitments.stop, busy, self._free)
+        stops = np.empty(count, np.int64)
+        groups, jumped = [], []
         for required, preferred, members in intent.groups():
             frame_set = self.frame_sets.of(required, preferred)
             who = self._all(count) if members is None else members
             groups.append((who, frame_set))
             searching = self._query_kernels.plan(
-                who, Wishes(intent.velocity, intent.facing), playing, frame_set.run_stops, self._features, self._layout,
-                self._constants, self._limits, dt * self.database.rate, dt, planned,
+                who, Wishes(intent.velocity, intent.facing), playing, ties, frame_set.run_stops, self._features,
+                self._layout, self._constants, self._limits, dt * self.database.rate, dt, planned,
             )  # fmt: skip
             if searching < -count:
                 raise_foreign_state()
             if searching < 0:
                 raise_not_finite(-1 - searching)
+            if (searching or len(entered)) and query is state.query:
+                query, query_frame = query.copy(), query_frame.copy()
+                chosen_frame, tag_set, eager = chosen_frame.copy(), tag_set.copy(), eager.copy()
             if searching:
-                if query is state.query:
-                    query, query_frame = query.copy(), query_frame.copy()
-                    chosen_frame, tag_set, eager = chosen_frame.copy(), tag_set.copy(), eager.copy()
                 seekers = who if searching == len(who) else who[planned.due[who]]
                 asked, leaving = planned.query[seekers], planned.current[seekers]
+                self._ask_numbers(asked, intent, seekers)
                 hurried = planned.eager[seekers]
-                found = self._search(frame_set, asked, leaving, hurried)
+                skips = state.memory.skips(seekers, self.settings.search.memory)
+                found = self._search(frame_set, asked, leaving, hurried, skips, tuple(intent.numbers))
                 transitioned[seekers] = found != leaving
                 jump[seekers] = np.where(found == leaving, -1, found)
                 query[seekers], query_frame[seekers] = asked, leaving
                 chosen_frame[seekers], tag_set[seekers], eager[seekers] = found, frame_set.key, hurried
-        return Plan(planned, query, query_frame, chosen_frame, tag_set, eager, jump, transitioned, groups)
+                jumped.append(seekers[found != leaving])
+            own = entered[np.isin(entered, who)] if len(entered) else entered
+            if len(own):
+                jump[own] = self._appointments.entries(commitments, own)
+                transitioned[own], eager[own] = True, False
+                query_frame[own], chosen_frame[own], tag_set[own] = -1, jump[own], frame_set.key
+                jumped.append(own)
+            start = np.where(jump[who] >= 0, jump[who], state.playhead[who].astype(np.int64))
+            stops[who] = np.maximum(frame_set.run_stops[start], commitments.stop[who])
+        movers = np.concatenate(jumped) if jumped else NOBODY
+        left = state.playhead[movers].astype(np.int64)
+        memory = state.memory.later(dt, movers, left, jump[movers], self._margin_frames, self._brief_frames)
+        transitioned |= state.arriving
+        return Plan(
+            planned, query, query_frame, chosen_frame, tag_set, eager, jump, transitioned, stops, memory, commitments,
+            groups,
+        )  # fmt: skip
 
-    def _state_after(self, plan: Plan, shown: Shown) -> PlayerState:
+    def _state_after(self, plan: Plan, shown: Shown, dt: float) -> PlayerState:
         """What is remembered of a step."""
         planned = plan.planned
         return PlayerState(
             shown.playhead, planned.timer, planned.wish, planned.impatience, shown.root, planned.simulation, plan.query,
-            plan.query_frame, plan.chosen_frame, plan.tag_set, plan.eager,
+            plan.query_frame, plan.chosen_frame, plan.tag_set, plan.eager, np.zeros(len(shown.playhead), np.bool_),
+            plan.memory, self._appointments.after(plan.commitments, dt, shown.playhead),
         )  # fmt: skip
 
     def _pose_after(self, plan: Plan, shown: Shown, arrays: PoseArrays) -> Pose:
@@ -260,6 +267,24 @@ class DatabaseController:
             animated_positions=arrays.global_positions,
         )
 
+    @property
+    def features(self) -> NDArray[np.float32]:
+        """Raw features of all frames, float32 ``[F, D]``."""
+        return self._features
+
+    @property
+    def pose_coefficients(self) -> NDArray[np.float64]:
+        """Weight over scale of the dimensions that describe the pose, 0 for all others; float64 ``[D]``."""
+        of_pose = np.array([group.joint >= 0 for group in self.schema.groups])
+        return self.index.feature_set.coefficients(np.where(of_pose, self.weights, 0.0))
+
+    def run_stops_of(self, intent: Intent, character: int) -> NDArray[np.int64]:
+        """Where runs end for what a character is asked, int64 ``[F]``."""
+        for required, preferred, members in intent.groups():
+            if members is None or character in members:
+                return self.frame_sets.of(required, preferred).run_stops
+        raise ControlError(f"character {character} of {intent.count}", key="character")
+
     def explain(self, state: PlayerState, character: int = 0) -> Explanation:
         """Why a character shows what it shows: its last search again, with costs by feature group."""
         check_state(state, self.state_kind, self.schema.dimension_count, "query")
@@ -270,7 +295,7 @@ class DatabaseController:
         chosen, continuing = int(state.chosen_frame[character]), int(state.query_frame[character])
         if not max(chosen, continuing) < self.database.frame_count:
             raise_foreign_state()
-        weights = self._eager_weights if state.eager[character] else self._search_weights
+        weights = self._weights_for(bool(state.eager[character]), ())
         rivals = self.index.top(
             query, 2, current=continuing, mask=frame_set.mask, weights=weights,
             surround_frames=self._surround_frames,
@@ -279,10 +304,11 @@ class DatabaseController:
         if chosen == continuing and not others:
             others = [int(rival.frame) for rival in rivals][:1]
         return Explanation(
-            winner=self._candidate(query, chosen, weights),
-            runner_up=self._candidate(query, others[0], weights) if others else None,
-            continuing=self._candidate(query, continuing, weights) if continuing >= 0 else None,
+            winner=self._candidate(query, chosen, weights, frame_set),
+            runner_up=self._candidate(query, others[0], weights, frame_set) if others else None,
+            continuing=self._candidate(query, continuing, weights, frame_set) if continuing >= 0 else None,
             required_tags=frame_set.required,
+            preferred_tags=frame_set.preferred,
             candidate_count=frame_set.candidate_count,
             filtered=dict(frame_set.filtered),
             age=float(self.interval - state.timer[character]),
@@ -296,15 +322,19 @@ class DatabaseController:
         hurry = self.settings.search.impatient_emphasis
         self._eager_weights = (weights * np.where(of_pose, 1.0, hurry)).astype(np.float32)
 
-    def _candidate(self, query: NDArray[np.float32], frame: int, weights: NDArray[np.float32] | None) -> Candidate:
+    def _candidate(
+        self, query: NDArray[np.float32], frame: int, weights: NDArray[np.float32] | None, frame_set: FrameSet
+    ) -> Candidate:
         costs = self.index.explain(query, frame, weights)
+        bonus = 0.0 if frame_set.mask is None else frame_set.mask.bonus(frame)
         clip, time = self.database.locate(frame)
         return Candidate(
             frame=frame,
             clip=clip.name,
             time=time,
-            cost=float(sum(costs.values())),
+            cost=float(sum(costs.values())) - bonus,
             costs={name: float(cost) for name, cost in costs.items()},
+            bonus=bonus,
         )
 
     def _search(
@@ -313,31 +343,67 @@ class DatabaseController:
         queries: NDArray[np.float32],
         current: NDArray[np.int64],
         eager: NDArray[np.bool_],
+        skips: NDArray[np.int64] | None = None,
+        numbers: Tags = (),
     ) -> NDArray[np.int64]:
-        if not eager.any():
-            found = self._search_alike(frame_set, queries, current, False)
-        elif eager.all():
-            found = self._search_alike(frame_set, queries, current, True)
-        else:
-            found = np.empty_like(current)
-            for kind in (False, True):
-                chosen = eager == kind
-                found[chosen] = self._search_alike(frame_set, queries[chosen], current[chosen], kind)
-        if (found < 0).any():
+        """The frame for each query, under the rules of its kind."""
+        found = np.empty_like(current)
+        for kind in (False, True):
+            chosen = eager == kind
+            if chosen.all():
+                found = self._search_alike(frame_set, queries, current, kind, skips, numbers)
+            elif chosen.any():
+                own = None if skips is None else skips[chosen]
+                found[chosen] = self._search_alike(frame_set, queries[chosen], current[chosen], kind, own, numbers)
+        lost = found < 0
+        if lost.any() and skips is not None:
+            # There is nothing but what was just left: better that than nothing.
+            found[lost] = self._search(frame_set, queries[lost], current[lost], eager[lost], None, numbers)
+        elif lost.any():
             _raise_no_frame(frame_set)
         return found
 
     def _search_alike(
-        self, frame_set: FrameSet, queries: NDArray[np.float32], current: NDArray[np.int64], eager: bool
+        self,
+        frame_set: FrameSet,
+        queries: NDArray[np.float32],
+        current: NDArray[np.int64],
+        eager: bool,
+        skips: NDArray[np.int64] | None,
+        numbers: Tags,
     ) -> NDArray[np.int64]:
         return self.index.search(
             queries,
             current=current,
             mask=frame_set.mask,
-            weights=self._eager_weights if eager else self._search_weights,
+            weights=self._weights_for(eager, numbers),
             bias=0.0 if eager else self.settings.search.bias,
             surround_frames=self._surround_frames,
+            skips=skips,
         ).frames
+
+    def _weights_for(self, eager: bool, numbers: Tags) -> NDArray[np.float32] | None:
+        """The weights of a search in which these numbers are asked: the others count nothing."""
+        weights = self._eager_weights if eager else self._search_weights
+        unasked = [g for g, group in enumerate(self.schema.groups) if group.channel and group.channel not in numbers]
+        if not unasked:
+            return weights
+        weights = self.weights.copy() if weights is None else weights.copy()
+        weights[unasked] = 0.0
+        return weights
+
+    def _ask_numbers(self, queries: NDArray[np.float32], intent: Intent, who: NDArray[np.int64]) -> None:
+        """Write the wanted numbers into raw queries."""
+        for name, values in intent.numbers.items():
+            groups = [group for group in self.schema.groups if group.channel == name]
+            if not groups:
+                known = [group.channel for group in self.schema.groups if group.channel]
+                raise QueryError(
+                    f"the number {name!r} is not compared; {nearest_names(name, known)}",
+                    key="numbers",
+                    remedy=f'list it in the project: [[features]] kind = "number", channel = "{name}"; then build',
+                )
+            queries[:, groups[0].start] = values[who]
 
     def _stillest_frame(self, frame_set: FrameSet) -> int:
         """The candidate that best fits standing still: its own pose, and a trajectory that goes nowhere."""
@@ -345,7 +411,7 @@ class DatabaseController:
         still = np.zeros(self.schema.dimension_count, np.float32)
         counted = np.zeros(len(self.schema.groups), np.float32)
         for place, group in enumerate(self.schema.groups):
-            counted[place] = 0.0 if group.kind == "position" else 1.0
+            counted[place] = 0.0 if group.kind in ("position", "number") else 1.0
             if group.kind == "trajectory_direction":
                 still[group.start + 1 : group.stop : 2] = 1.0
         if not counted.any():

@@ -13,8 +13,9 @@ class Candidate:
         frame: database frame.
         clip: name of its clip.
         time: seconds of the take that the clip was cut from.
-        cost: squared distance in normalised, weighted features.
-        costs: the same by feature group; they add up to ``cost``.
+        cost: squared distance in normalised, weighted features, less the bonus.
+        costs: the squared distance by feature group; they add up to ``cost`` and ``bonus``.
+        bonus: what annotations and preferred tags take off.
     """
 
     frame: int
@@ -22,6 +23,7 @@ class Candidate:
     time: float
     cost: float
     costs: dict[str, float]
+    bonus: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ class Explanation:
         candidate_count: frames searched.
         filtered: reason -> frames taken away by it.
         age: seconds since that search.
+        preferred_tags: tags that made candidates cost less.
+        level: which database of a chain answered; 0 is the first.
+        database: its name.
     """
 
     winner: Candidate
@@ -45,3 +50,6 @@ class Explanation:
     candidate_count: int
     filtered: dict[str, int]
     age: float
+    preferred_tags: tuple[str, ...] = ()
+    level: int = 0
+    database: str = ""

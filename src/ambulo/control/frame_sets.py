@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ambulo.control.intent import Tags
 from ambulo.control.settings import SearchSettings
+from ambulo.database.tag_query import as_query
 from ambulo.errors import QueryError
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class FrameSet:
 
     Attributes:
         key: a stable number of the tags, kept in states.
-        required: tags that all of these frames carry.
+        required: tags, or questions, that all of these frames answer to.
+        preferred: tags that make a frame cost less.
         excluded: tags that none of them carries.
         allowed: bool ``[F]``.
         run_stops: int64 ``[F]``: the frame after the last one that can be played from here without a jump; 0 where
@@ -42,6 +44,7 @@ class FrameSet:
 
     key: int
     required: Tags
+    preferred: Tags
     excluded: Tags
     allowed: NDArray[np.bool_]
     run_stops: NDArray[np.int64]
@@ -103,24 +106,24 @@ class FrameSets:
         return None if asked is None else self.of(*asked)
 
     def _make(self, required: Tags, preferred: Tags) -> FrameSet:
-        if preferred:
-            wanted = tuple(dict.fromkeys((*required, *preferred)))
-            if self.database.mask(wanted).any():
-                required = wanted
-        tagged = self.database.mask(required, junk=True)
-        allowed = np.array(tagged, bool)
+        allowed = np.ones(self.database.frame_count, bool)
+        asked: set[str] = set()
+        for question in required:
+            query = as_query((question,) if question in self.database.tags else question)
+            allowed &= query.mask(self.database, junk=True)
+            asked |= set(query.tags)
         filtered = {"required tags": int(len(allowed) - np.count_nonzero(allowed))}
         excluded = tuple(
             tag
             for tag in dict.fromkeys((NEVER_SHOWN, *self.settings.opt_in_tags))
-            if tag in self.database.tags and (tag not in required or tag == NEVER_SHOWN)
+            if tag in self.database.tags and (tag not in asked or tag == NEVER_SHOWN)
         )
-        unasked = [self.database.mask((tag,)) for tag in excluded if tag != NEVER_SHOWN]
+        unasked = [self.database.mask((tag,), junk=True) for tag in excluded if tag != NEVER_SHOWN]
         if unasked and not (allowed & ~np.any(unasked, axis=0)).any():
             # A database of nothing but dances is there to dance.
             excluded = tuple(tag for tag in excluded if tag == NEVER_SHOWN)
         for tag in excluded:
-            carriers = self.database.mask((tag,))
+            carriers = self.database.mask((tag,), junk=True)
             filtered[f"tag {tag}"] = int(np.count_nonzero(allowed & carriers))
             allowed &= ~carriers
         invalid = np.asarray(self.database.valid) == 0
@@ -135,29 +138,51 @@ class FrameSets:
                 key="required_tags",
                 remedy=f"{remedy}; what is junk or a glitch is never shown",
             )
+        allowed = self._of_highest_priority(allowed, filtered)
         run_stops = self._run_stops(allowed)
         remaining = run_stops - np.arange(len(allowed))
         # Jumping to a frame whose tags end at once would only make the next jump; do so where there is nothing else.
-        candidates = allowed & (remaining >= self._minimum_run_frames)
+        landing = allowed & self.database.transition_ok
+        filtered["no_transition"] = int(np.count_nonzero(allowed & ~landing))
+        candidates = landing & (remaining >= self._minimum_run_frames)
         if not candidates.any():
-            candidates = allowed
-        filtered["too near the end of a run"] = int(np.count_nonzero(allowed & ~candidates))
+            candidates = landing
+        filtered["too near the end of a run"] = int(np.count_nonzero(landing & ~candidates))
+        bonus = self._bonus(preferred)
+        plain = allowed.all() and landing.all() and bonus is None
         text = "\0".join(required) + "\1" + "\0".join(excluded)
+        if preferred:
+            text += "\2" + "\0".join(preferred)
         return FrameSet(
             key=zlib.crc32(text.encode()),
             required=required,
+            preferred=preferred,
             excluded=excluded,
             allowed=allowed,
             run_stops=run_stops,
-            mask=None if allowed.all() else self._mask(allowed, candidates),
+            mask=None if plain else self.index.mask(candidates, playable=allowed, bonus=bonus),
             candidate_count=int(np.count_nonzero(candidates)),
             filtered=filtered,
         )
 
-    def _mask(self, allowed: NDArray[np.bool_], candidates: NDArray[np.bool_]) -> Any:
-        """Jump to candidates only, but let what is allowed go on."""
-        mask = self.index.mask(candidates)
-        return replace(mask, allowed=self.index.whole.allowed * allowed)
+    def _of_highest_priority(self, allowed: NDArray[np.bool_], filtered: dict[str, int]) -> NDArray[np.bool_]:
+        """Of the allowed frames, those of the highest priority that can be jumped to: no cost outweighs it (S0.63)."""
+        priority = self.database.priority
+        levels = np.unique(priority[allowed])[::-1]
+        chosen = allowed
+        for level in levels if len(levels) > 1 else ():
+            chosen = allowed & (priority == level)
+            if (chosen & self.index.candidates & self.database.transition_ok).any():
+                break
+        filtered["lower priority"] = int(np.count_nonzero(allowed & ~chosen))
+        return chosen
+
+    def _bonus(self, preferred: Tags) -> NDArray[np.float32] | None:
+        """float32 ``[F]``: what the capture's annotations and the preferred tags take off a frame's cost."""
+        bonus = self.database.bonus
+        for tag in preferred:
+            bonus = bonus + np.float32(self.settings.preference) * self.database.mask((tag,)).astype(np.float32)
+        return bonus if bonus.any() else None
 
     def _run_stops(self, allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
         """For each frame, where the stretch of allowed frames of its clip ends."""
@@ -168,4 +193,20 @@ class FrameSets:
         edges = np.flatnonzero(breaks)
         stops = np.repeat(edges[1:], np.diff(edges)).astype(np.int64)
         stops[~allowed] = 0
+        ok = self.database.transition_ok
+        if not ok.all():
+            self._extend_zones(allowed, ok, stops)
         return stops
+
+    def _extend_zones(self, allowed: NDArray[np.bool_], ok: NDArray[np.bool_], stops: NDArray[np.int64]) -> None:
+        """Whoever is in a no-transition zone plays to its end, and on from there where that is allowed."""
+        count = len(allowed)
+        breaks = np.ones(count + 1, bool)
+        breaks[1:count] = ok[1:] != ok[:-1]
+        breaks[[clip.start for clip in self.database.clips]] = True
+        edges = np.flatnonzero(breaks)
+        starts = {clip.start for clip in self.database.clips}
+        for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            if not ok[start]:
+                goes_on = stop < count and stop not in starts and allowed[stop]
+                stops[start:stop] = np.maximum(stops[start:stop], stops[stop] if goes_on else stop)

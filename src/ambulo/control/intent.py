@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ambulo.errors import ControlError
 
 Tags = tuple[str, ...]
+Event = tuple[str, float]
 
 
 @dataclass(frozen=True)
@@ -21,19 +23,27 @@ class Intent:
         velocity: float32 ``[N, 3]``, m/s in the world; the ground plane's part is used.
         facing: float32 ``[N, 3]``, direction in the world that the body shall face, of any length; the zero vector
             means "face where you go". None stands for zeros.
-        required_tags: only frames that carry all of these are shown. One tuple of names for all characters, or one
-            tuple of names a character (then they are searched in groups of equal tags).
-        preferred_tags: the same, dropped where no frame carries them together with the required ones.
+        required_tags: only frames that carry all of these are shown. Each is a name or a question such as
+            ``"walk and not turn"`` (:mod:`ambulo.database.tag_query`). One text, or one tuple of them, for all
+            characters, or one tuple a character (then they are searched in groups of equal tags).
+        preferred_tags: names in the same form; a frame that carries one costs less
+            (:attr:`ambulo.control.settings.SearchSettings.preference`), others may still be shown.
+        numbers: wanted values of the database's numeric channels (S0.17, S0.18, S0.22), one number or float32 ``[N]``
+            each, in the channel's unit; the nearest frames win. The project must list the channel as a feature.
+        event: ``(tag, seconds)``: a range with that tag shall begin in so many seconds (S0.58), chosen so that it fits
+            the pose. None for none, or one entry a character. It is remembered: ask for it once, or count it down.
 
     Raises:
-        ControlError: the arrays do not have the shapes above. Numbers that are not finite are refused by the
-            controller, which looks at them anyway.
+        ControlError: the arrays do not have the shapes above. Velocities and facings that are not finite are refused
+            by the controller, which looks at them anyway.
     """
 
     velocity: NDArray[np.float32]
     facing: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 3), np.float32))
-    required_tags: Tags | tuple[Tags, ...] = ()
+    required_tags: str | Tags | tuple[Tags, ...] = ()
     preferred_tags: Tags | tuple[Tags, ...] = ()
+    numbers: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    event: Event | tuple[Event | None, ...] | None = None
 
     def __post_init__(self) -> None:
         velocity = float32_array(self.velocity, "velocity")
@@ -46,9 +56,11 @@ class Intent:
             raise ControlError(f"an intent's facing must be {velocity.shape}, got {facing.shape}", key="facing")
         for key in ("required_tags", "preferred_tags"):
             tags: object = getattr(self, key)
-            if isinstance(tags, str):
-                raise ControlError(f"{key} is a tuple of names, not the text {tags!r}", key=key, remedy=f"({tags!r},)")
-            object.__setattr__(self, key, _checked_tags(tags, key))
+            object.__setattr__(self, key, _checked_tags((tags,) if isinstance(tags, str) else tags, key))
+        if self.numbers:
+            object.__setattr__(self, "numbers", _checked_numbers(self.numbers, len(velocity)))
+        if self.event is not None:
+            object.__setattr__(self, "event", _checked_events(self.event, len(velocity)))
         object.__setattr__(self, "velocity", velocity)
         object.__setattr__(self, "facing", facing)
 
@@ -57,13 +69,17 @@ class Intent:
         """Number of characters N."""
         return len(self.velocity)
 
+    def events(self) -> tuple[Event | None, ...]:
+        """What is to happen to each character; empty where nothing is asked."""
+        return cast("tuple[Event | None, ...]", self.event or ())
+
     def groups(self) -> list[tuple[Tags, Tags, NDArray[np.int64] | None]]:
         """Characters of equal tags together: (required, preferred, indices); None for the indices means everyone.
 
         Raises:
             ControlError: tags are given a character, but not for N characters.
         """
-        required, preferred = self.required_tags, self.preferred_tags
+        required, preferred = cast("Tags | tuple[Tags, ...]", self.required_tags), self.preferred_tags
         if _is_shared(required) and _is_shared(preferred):
             return [(cast(Tags, required), cast(Tags, preferred), None)]
         each = list(
@@ -101,6 +117,43 @@ def _checked_tags(tags: object, key: str) -> Tags | tuple[Tags, ...]:
         if len(rows) == len(tags) and all(isinstance(name, str) for row in rows for name in row):
             return tuple(rows)
     raise ControlError(f"{key} must be a tuple of names, or one such tuple a character", key=key)
+
+
+def _checked_numbers(numbers: object, count: int) -> dict[str, NDArray[np.float32]]:
+    """Numbers by channel as float32 ``[N]``."""
+    if not isinstance(numbers, Mapping) or not all(isinstance(name, str) for name in numbers):
+        raise ControlError("numbers maps names of channels to values", key="numbers", remedy='{"fatigue": 0.5}')
+    checked = {}
+    for name, value in numbers.items():
+        values = float32_array(value, f"numbers[{name!r}]")
+        if values.shape not in ((), (1,), (count,)) or not np.isfinite(values).all():
+            raise ControlError(
+                f"the number {name!r} must be one finite value, or one for each of {count} characters", key="numbers"
+            )
+        checked[name] = np.ascontiguousarray(np.broadcast_to(values, (count,)))
+    return checked
+
+
+def _checked_events(event: object, count: int) -> tuple[Event | None, ...]:
+    """One event, or None, a character."""
+    events = [event] * count if _is_event(event) else list(event) if isinstance(event, list | tuple) else []
+    if len(events) != count or not all(one is None or _is_event(one) for one in events):
+        raise ControlError(
+            f"an event is (tag, seconds), for everyone or one for each of {count} characters", key="event"
+        )
+    pairs = [cast("Event | None", one) for one in events]
+    return tuple(None if pair is None else (pair[0], float(pair[1])) for pair in pairs)
+
+
+def _is_event(event: object) -> bool:
+    return (
+        isinstance(event, tuple)
+        and len(event) == 2
+        and isinstance(event[0], str)
+        and isinstance(event[1], int | float | np.floating)
+        and not isinstance(event[1], bool)
+        and abs(float(event[1])) < 1e6
+    )
 
 
 def _is_shared(tags: Tags | tuple[Tags, ...]) -> bool:

@@ -52,6 +52,20 @@ class Playing(NamedTuple):
     simulation: NDArray[np.float64]
 
 
+class Ties(NamedTuple):
+    """What keeps characters from searching.
+
+    Attributes:
+        stops: int64 ``[N]``, a frame up to which they play on whatever their tags say; 0 for none.
+        busy: uint8 ``[N]``: 0 may search, 1 must not before its run ends, 2 must not in this step at all.
+        free: bool ``[F]``, frames that may be left by a jump; ``[0]`` where all may.
+    """
+
+    stops: NDArray[np.int64]
+    busy: NDArray[np.uint8]
+    free: NDArray[np.bool_]
+
+
 class Planned(NamedTuple):
     """What the first half of a step finds out.
 

@@ -78,9 +78,8 @@ class MotionMatching(DatabaseController):
         plan = self._plan(state, intent, dt)
         count = len(state.playhead)
         arrays, shown = empty_pose(count, len(self._parents)), empty_shown(count)
-        for who, frame_set in plan.groups:
-            self._kernels.advance(
-                who, state.playhead, plan.jump, state.root, plan.planned.simulation, frame_set.run_stops, self._frames,
-                self._parents, self._constants, dt * self.database.rate, dt, arrays, shown,
-            )  # fmt: skip
-        return self._state_after(plan, shown), self._pose_after(plan, shown, arrays)
+        self._kernels.advance(
+            self._all(count), state.playhead, plan.jump, state.root, plan.planned.simulation, plan.stops, self._frames,
+            self._parents, self._constants, dt * self.database.rate, dt, arrays, shown,
+        )  # fmt: skip
+        return self._state_after(plan, shown, dt), self._pose_after(plan, shown, arrays)

@@ -15,9 +15,9 @@ _SMOOTHING = 0.1
 
 
 @kernel
-def play_on(moment: float, frame_step: float, run_stops: Any) -> float:
-    """The playhead one step later, held at the last frame of its run; whole frames are met exactly."""
-    stop = min(moment + frame_step, float(run_stops[int(moment)] - 1))
+def play_on(moment: float, frame_step: float, run_stop: int) -> float:
+    """The playhead one step later, held before the frame ``run_stop``; whole frames are met exactly."""
+    stop = min(moment + frame_step, float(run_stop - 1))
     nearest = math.floor(stop + 0.5)
     return nearest if abs(stop - nearest) < 1e-6 else stop
 
@@ -63,19 +63,20 @@ def write_pose(n: int, shown: int, source: int, parents: Any, frame_arrays: Any,
 
 @kernel
 def advance(
-    members: Any, playhead: Any, jump: Any, root: Any, simulation: Any, run_stops: Any, frame_arrays: Any, parents: Any,
+    members: Any, playhead: Any, jump: Any, root: Any, simulation: Any, stops: Any, frame_arrays: Any, parents: Any,
     constants: Any, frame_step: float, dt: float, pose: Any, out: Any,
 ) -> None:  # fmt: skip
     """After the search: jump where ``jump[n] >= 0``, play on by ``dt``, move the root, read the pose.
 
-    ``frame_arrays``, ``pose`` and ``out`` are packs of :mod:`ambulo.control.kernel_arrays`; the last two are filled.
+    ``stops`` is int64 ``[N]``, where each character's run ends. ``frame_arrays``, ``pose`` and ``out`` are packs of
+    :mod:`ambulo.control.kernel_arrays`; the last two are filled.
     """
     for m in range(members.shape[0]):
         n = members[m]
         start = playhead[n]
         if jump[n] >= 0:
             start = float(jump[n])
-        stop = play_on(start, frame_step, run_stops)
+        stop = play_on(start, frame_step, stops[n])
         out.playhead[n] = stop
         way = root_way(frame_arrays.positions, frame_arrays.rotations, start, stop)
         move_root(n, way, root, simulation, constants, dt, out.root, pose)
@@ -86,9 +87,9 @@ def advance(
 
 @kernel
 def advance_blended(
-    members: Any, playhead: Any, fading: Any, faded: Any, jump: Any, root: Any, simulation: Any, run_stops: Any,
-    frame_arrays: Any, parents: Any, constants: Any, frame_step: float, dt: float, fade: float, new_fading: Any,
-    new_faded: Any, pose: Any, out: Any,
+    members: Any, playhead: Any, fading: Any, faded: Any, jump: Any, root: Any, simulation: Any, stops: Any,
+    run_stops: Any, frame_arrays: Any, parents: Any, constants: Any, frame_step: float, dt: float, fade: float,
+    new_fading: Any, new_faded: Any, pose: Any, out: Any,
 ) -> None:  # fmt: skip
     """The same with a cross-fade of ``fade`` seconds after each jump (S0.30).
 
@@ -103,7 +104,7 @@ def advance_blended(
         since += dt
         if since >= fade:
             behind = -1.0
-        stop = play_on(start, frame_step, run_stops)
+        stop = play_on(start, frame_step, stops[n])
         left, ahead, turn = root_way(frame_arrays.positions, frame_arrays.rotations, start, stop)
         weight, rate = 1.0, 0.0
         behind_stop = behind
@@ -111,7 +112,7 @@ def advance_blended(
             u = since / fade
             weight, rate = u * u * (3.0 - 2.0 * u), 6.0 * u * (1.0 - u) / fade
             if run_stops[int(behind)] > 0:
-                behind_stop = play_on(behind, frame_step, run_stops)
+                behind_stop = play_on(behind, frame_step, run_stops[int(behind)])
             old_left, old_ahead, old_turn = root_way(
                 frame_arrays.positions, frame_arrays.rotations, behind, behind_stop
             )

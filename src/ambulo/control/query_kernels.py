@@ -123,6 +123,7 @@ def plan(
     members: Any,
     wishes: Any,
     playing: Any,
+    ties: Any,
     run_stops: Any,
     features: Any,
     layout: Any,
@@ -139,7 +140,7 @@ def plan(
 
     Args:
         members: int64, who these frames are for.
-        wishes, playing, layout, planned: packs of :mod:`ambulo.control.kernel_arrays`; ``planned`` is filled.
+        wishes, playing, ties, layout, planned: packs of :mod:`ambulo.control.kernel_arrays`; ``planned`` is filled.
         run_stops: int64 ``[F]``, see :class:`ambulo.control.frame_sets.FrameSet`.
         features: float32 ``[F, D]``, raw.
         constants: of :class:`ambulo.control.settings.SimulationSettings`.
@@ -168,14 +169,22 @@ def plan(
         )  # fmt: skip
         move(n, simulation, vx, vz, heading, constants, dt, planned.simulation)
         frame = int(playhead[n])
-        last = run_stops[frame] - 1
+        last = max(run_stops[frame], ties.stops[n]) - 1
         leave = playhead[n] + frame_step > last
         planned.timer[n] = playing.timer[n] - dt
         changed = wish_changed(vx, vz, heading, wish[n], limits[VELOCITY_CHANGE], limits[FACING_CHANGE])
         idle = is_disobeyed(vx, vz, root[n]) and not changed
         planned.impatience[n] = playing.impatience[n] + dt if idle else 0.0
         planned.eager[n] = planned.impatience[n] > limits[PATIENCE]
-        if leave or changed or planned.eager[n] or planned.timer[n] <= 1e-6:
+        # Whoever is tied does not search, and makes up for it as soon as that is over.
+        tied = ties.busy[n] == 2 or (
+            not leave and (ties.busy[n] == 1 or (ties.free.shape[0] > 0 and not ties.free[frame]))
+        )
+        if tied:
+            planned.timer[n] = max(planned.timer[n], 0.0)
+            planned.impatience[n] = 0.0
+            planned.eager[n] = False
+        if not tied and (leave or changed or planned.eager[n] or planned.timer[n] <= 1e-6):
             searching += 1
             planned.due[n] = True
             planned.timer[n] = limits[INTERVAL]

@@ -75,6 +75,13 @@ class SearchSettings:
         impatient_emphasis: what the trajectory's weights are multiplied by in such a search.
         surround: seconds around the playhead that are not candidates: they are the continuing pose in disguise, and a
             shorter stretch makes a standing body repeat the same breath.
+        memory: seconds for which a moment that was left is not gone back to, see :mod:`ambulo.control.memory`; 0 for
+            none.
+        memory_margin: seconds before and after what was played of it that count as the same moment.
+        memory_brief: seconds; only what was left sooner than this after it began is remembered: it led nowhere.
+        preference: how much less a frame costs for each preferred tag that it carries, in units of ``bias``.
+        event_lead: seconds before an event's marker at which its clip is entered at the earliest.
+        event_wait: seconds that a character plays on, without searching, for the best moment to enter.
         minimum_run: seconds that a candidate can be played at least before its tags or its clip end.
         default_tags: tags required while the intent requires none; names that the database does not know are ignored.
         opt_in_tags: frames with such a tag are shown only while the intent asks for that tag, or where there are no
@@ -89,6 +96,12 @@ class SearchSettings:
     patience: float = 0.1
     impatient_emphasis: float = 8.0
     surround: float = 2.0
+    memory: float = 1.0
+    memory_margin: float = 0.15
+    memory_brief: float = 0.35
+    preference: float = 2.0
+    event_lead: float = 1.0
+    event_wait: float = 0.5
     minimum_run: float = 0.75
     default_tags: tuple[str, ...] = ("locomotion",)
     opt_in_tags: tuple[str, ...] = OPT_IN_TAGS
@@ -101,6 +114,12 @@ class SearchSettings:
             "pose_emphasis",
             "bias",
             "surround",
+            "memory",
+            "memory_margin",
+            "memory_brief",
+            "preference",
+            "event_lead",
+            "event_wait",
             "minimum_run",
         ):
             value = getattr(self, name)

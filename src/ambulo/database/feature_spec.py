@@ -10,7 +10,7 @@ JOINT_KINDS = ("position", "velocity")
 TRAJECTORY_KINDS = ("trajectory_position", "trajectory_velocity", "trajectory_direction", "trajectory_height")
 """Kinds that speak of the root at times ahead."""
 
-FEATURE_KINDS = (*JOINT_KINDS, *TRAJECTORY_KINDS)
+FEATURE_KINDS = (*JOINT_KINDS, *TRAJECTORY_KINDS, "number")
 
 
 class FeatureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,12 +21,14 @@ class FeatureSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         joint: humanoid role (``left_foot``) or joint name; empty for the trajectory kinds, which speak of the root.
         weight: how much a deviation of one standard deviation counts, relative to the other groups.
         times: seconds ahead of the frame, for the trajectory kinds.
+        channel: name of a numeric channel, for the kind ``number``.
     """
 
     kind: str
     joint: str = ""
     weight: float = 1.0
     times: tuple[float, ...] = ()
+    channel: str = ""
 
 
 # 27 dimensions: S4.12 (20, 40 and 60 frames at 60 fps, here in seconds) and S4.14; weights of Holden et al. 2020.

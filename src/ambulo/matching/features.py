@@ -36,7 +36,8 @@ class FrameSource(Protocol):
     """What features are computed from; a :class:`~ambulo.database.database.Database` is one.
 
     ``positions [F, J, 3]``, ``rotations [F, J, 4]``, ``velocities [F, J, 3]`` and ``angular_velocities [F, J, 3]`` are
-    local to the parent, those of joint 0 (the root) in the world; ``valid uint8 [F]`` is 0 where a frame is a glitch.
+    local to the parent, those of joint 0 (the root) in the world; ``valid uint8 [F]`` is 0 where a frame is a glitch,
+    and ``number`` gives a numeric channel, float32 ``[F]``, NaN where nothing is said.
     """
 
     @property
@@ -53,6 +54,7 @@ class FrameSource(Protocol):
     def valid(self) -> NDArray[np.uint8]: ...
     @property
     def clips(self) -> Sequence[FrameRange]: ...
+    def number(self, name: str) -> Float: ...
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,20 @@ def compute_features(source: FrameSource, schema: FeatureSchema) -> FeatureSet:
                 else:
                     vector = velocity.linear[:, index]
                 raw[chunk, group.start : group.stop] = quaternions.inverse_rotate(root_rotation, vector)
+    for group in schema.groups:
+        if group.channel:
+            raw[:, group.start] = _number(source, group.channel)
     for clip in source.clips:
         _fill_trajectory(raw, source, schema, int(clip.start), int(clip.stop))
     return FeatureSet.from_raw(schema, raw, source.valid)
+
+
+def _number(source: FrameSource, channel: str) -> Float:
+    """A numeric channel ``[F]``; a frame of which nothing is said counts as the mean of those that say something."""
+    values = np.array(source.number(channel), np.float32)
+    known = np.isfinite(values)
+    values[~known] = values[known].mean(dtype=np.float64) if known.any() else 0.0
+    return values
 
 
 def _fill_trajectory(raw: Float, source: FrameSource, schema: FeatureSchema, start: int, stop: int) -> None:
@@ -164,7 +177,7 @@ def _fill_trajectory(raw: Float, source: FrameSource, schema: FeatureSchema, sta
     rotations = np.asarray(source.rotations[start:stop, 0])
     last = stop - start - 1
     for group in schema.groups:
-        if group.joint >= 0:
+        if group.joint >= 0 or group.channel:
             continue
         width = group.size // len(group.frames)
         for step, ahead in enumerate(group.frames):

@@ -140,6 +140,11 @@ class SearchIndex:
         """How many frames may be jumped to."""
         return self.whole.candidate_count
 
+    @property
+    def candidates(self) -> NDArray[np.bool_]:
+        """bool ``[F]``, frames that may be jumped to: valid, and not too near the end of their clip."""
+        return self._candidates
+
     def mask(
         self, frames: ArrayLike, *, playable: ArrayLike | None = None, bonus: ArrayLike | None = None
     ) -> FrameMask:

@@ -42,6 +42,7 @@ KINDS: Mapping[str, FeatureKind] = {
     "trajectory_position": FeatureKind(("x", "z"), False, True, "where the root will be, in the root's frame (m)"),
     "trajectory_velocity": FeatureKind(("x", "z"), False, True, "how the root will move, in the root's axes (m/s)"),
     "trajectory_direction": FeatureKind(("x", "z"), False, True, "where the root will face, in the root's frame"),
+    "number": FeatureKind(("",), False, False, "a numeric channel of the annotations (its unit)"),
     "trajectory_height": FeatureKind(("y",), False, True, "how much higher the root will be (m)"),
 }
 
@@ -58,6 +59,7 @@ class FeatureGroup:
         weight: the schema's own weight; a search may use another.
         times: seconds ahead, for trajectory kinds.
         frames: the same in frames of the database.
+        channel: the numeric channel, for the kind ``number``; else empty.
     """
 
     name: str
@@ -69,6 +71,7 @@ class FeatureGroup:
     joint_name: str = ""
     times: tuple[float, ...] = ()
     frames: tuple[int, ...] = ()
+    channel: str = ""
 
     @property
     def size(self) -> int:
@@ -121,14 +124,14 @@ class FeatureSchema:
             joint = _joint(spec, kind, skeleton)
             times = tuple(float(time) for time in spec.times)
             frames = tuple(round(time * rate) for time in times)
-            name = f"{spec.joint} {spec.kind}" if kind.of_joint else spec.kind
+            name = f"{spec.joint or spec.channel} {spec.kind}".strip()
             if any(group.name == name for group in groups):
                 raise QueryError(f"the feature {name!r} is listed twice", key=name, remedy="remove one of the two")
             stop = start + len(kind.axes) * max(len(times), 1)
             groups.append(
                 FeatureGroup(
                     name, spec.kind, start, stop, float(spec.weight), joint, spec.joint if kind.of_joint else "",
-                    times, frames,
+                    times, frames, spec.channel,
                 )
             )  # fmt: skip
             start = stop
@@ -148,7 +151,7 @@ class FeatureSchema:
             if group.times:
                 names += [f"{group.name} {axis} {time:+.2f}s" for time in group.times for axis in axes]
             else:
-                names += [f"{group.name} {axis}" for axis in axes]
+                names += [f"{group.name} {axis}".strip() for axis in axes]
         return tuple(names)
 
     @cached_property
@@ -208,6 +211,7 @@ class FeatureSchema:
                 "joint_name": group.joint_name,
                 "times": list(group.times),
                 "frames": list(group.frames),
+                **({"channel": group.channel} if group.channel else {}),
             }
             for group in self.groups
         ]
@@ -244,6 +248,13 @@ def _kind(spec: FeatureSpec) -> FeatureKind:
     if kind.of_joint and not spec.joint:
         raise QueryError(
             f"the feature kind {spec.kind!r} needs a joint", key="features.joint", remedy='for example joint = "hips"'
+        )
+    if (spec.kind == "number") != bool(spec.channel):
+        raise QueryError(
+            f"the feature kind {spec.kind!r} "
+            + ("needs a channel" if spec.kind == "number" else f"takes no channel, not {spec.channel!r}"),
+            key="features.channel",
+            remedy='for example { kind = "number", channel = "fatigue" }',
         )
     if kind.of_time and not spec.times:
         raise QueryError(
