@@ -301,7 +301,8 @@ def attempt(path: Path) -> str | None:
         return f"{type(error).__name__}: {str(error)[:200]} at {where}"
     for motion in motions:
         positions = motion.positions[motion.valid] if isinstance(motion, Markers) else motion.positions
-        if not (np.isfinite(positions).all() and np.isfinite(motion.rotations).all()):
+        rest = (motion.skeleton.offsets, motion.skeleton.rest_rotations)
+        if not all(np.isfinite(values).all() for values in (positions, motion.rotations, *rest)):
             return "loaded values that are not finite"
         if motion.rotations.size and np.abs(np.linalg.norm(motion.rotations, axis=-1) - 1.0).max() > 1e-3:
             return "loaded rotations that are not unit"

@@ -176,6 +176,8 @@ def test_a_model_of_the_user_shapes_the_body_and_places_the_root(tmp_path: Path)
     few = saved(tmp_path, "few.npz", J=expected[:22])
     assert "22 joints" in str(refusal(take, skeleton=few))
     assert "no body model" in str(refusal(take, skeleton=take))
+    wild = saved(tmp_path, "wild.npz", J=expected * 1e300)
+    assert "no possible places" in str(refusal(take, skeleton=wild))
 
 
 @pytest.mark.parametrize("model", ["smplh", "smplx"])

@@ -19,6 +19,7 @@ from ambulo.motion.skeleton import Skeleton
 
 Double = NDArray[np.float64]
 
+_LARGEST_BODY = 1000.0
 STATURE = 1.70
 """Metres, of the default body."""
 
@@ -168,8 +169,10 @@ def model_joints(path: Path, betas: Double, count: int) -> Double:
             path=path,
             remedy="give an .npz with J [joints, 3], or with J_regressor and v_template, as the models come",
         )
-    if joints.ndim != 2 or joints.shape[1] != 3 or not np.isfinite(joints).all():
+    if joints.ndim != 2 or joints.shape[1] != 3:
         raise FormatError(f"the joints of this body model are no [joints, 3] but {joints.shape}", path=path, key="J")
+    if not (np.abs(joints) < _LARGEST_BODY).all():
+        raise FormatError("the joints of this body model lie at no possible places", path=path, key="J")
     if len(joints) == 55 and count > BODY_COUNT:
         joints = np.concatenate([joints[:BODY_COUNT], joints[25:]])
     if len(joints) < count:
