@@ -23,7 +23,7 @@ MARGIN = 0.5
 """Seconds shown before and after a span."""
 LONGEST = 6.0
 """Seconds shown of a long span, from its start."""
-MOST_FRAMES = 96
+MOST_FRAMES = 72
 """Frames of one show; a longer one is thinned out."""
 MOST_SHOWS = 40
 """Players of a page; the other findings stand in the table."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,10 @@ second about its long axis; in locomotion nothing comes near.)"""
 
 SERIOUS = 0.1
 """Metres: a pop or flip that throws no part of the body this far (a thumb, a toe tip) is reported but stays usable."""
+
+
+SKIN = {"head": 0.2, **{f"{side}_{part}": 0.15 for side in ("left", "right") for part in ("hand", "foot")}}
+"""Metres that a part of the body reaches beyond its joint at least, whether a bone is drawn there or not."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ def _long_pops(
     large = (steps > LONG_POP_ANGLE) & (steps * rate > LONG_POP_SPEED)
     for joint in np.flatnonzero(np.count_nonzero(large, axis=0) > 1):
         at = np.flatnonzero(large[:, joint])
-        for out, back in zip(at[:-1], at[1:], strict=True):
+        for out, back in itertools.pairwise(at.tolist()):
             if not 2 <= back - out <= LONG_POP_FRAMES:
                 continue
             least = min(steps[out, joint], steps[back, joint])
@@ -133,6 +138,9 @@ def _displacements(motion: Motion, angles: NDArray[np.floating]) -> NDArray[np.f
     skeleton = motion.skeleton
     lengths = np.linalg.norm(motion.positions[0], axis=-1)
     reaches = np.linalg.norm(np.nan_to_num(skeleton.end_offsets), axis=-1)
+    for role, reach in SKIN.items():
+        if role in skeleton.roles:
+            reaches[skeleton.roles[role]] = max(reaches[skeleton.roles[role]], reach)
     for joint in range(skeleton.joint_count - 1, 0, -1):
         parent = skeleton.parents[joint]
         if parent >= 0:
