@@ -28,10 +28,12 @@ TITLES = {
     "bvh": "BVH parsing",
     "fk": "Forward kinematics",
     "controller": "Controller step",
+    "retarget": "Retargeting",
     "build": "Building a database",
     "startup": "Beginning",
     "studio": "The studio",
     "quality": "Quality of motion",
+    "lmm": "Learned motion matching",
 }
 
 SCRIPTS = ("idle", "forward", "circle", "square", "star", "wave", "turn_90", "turn_180", "strafe", "random_sticks")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ambulo import __version__
 from ambulo.database.manifest import SkeletonRecord
 from ambulo.errors import LearningError
-from ambulo.learning.devices import import_torch
+from ambulo.learning.devices import choose_device, import_torch
 from ambulo.learning.lmm_data import LmmData, open_data, refuse_stale, with_fresh
 from ambulo.learning.lmm_model import (
     TRAINING,
@@ -32,6 +32,7 @@ from ambulo.learning.lmm_model import (
     save_model,
 )
 from ambulo.learning.lmm_presets import LmmPreset, find_preset
+from ambulo.learning.processes import join_processes
 from ambulo.learning.progress import TrainProgress
 from ambulo.learning.weights import Layers
 
@@ -148,8 +149,6 @@ def keep_features(data: LmmData, begun: LmmModel) -> LmmData:
     Scales are the same within a group of features, so the search compares as the model does if its weights are changed
     by their ratio.
     """
-    from dataclasses import replace
-
     features = data.index.feature_set
     firsts = [group.start for group in features.schema.groups]
     weights = (begun.feature_coefficients.astype(np.float64) * features.scale)[firsts].astype(np.float32)
@@ -197,10 +196,14 @@ def _train(
         progress=progress,
         stop=stop,
     )
-    stages.run(project, tuple(tags), seed)
-    model = _make_model(data, stages.networks(), stages.latents, name, tags, label, began, stages.reports)
-    save_weights(training / WEIGHTS, stages.weights())
-    saved = save_model(model, folder, precision)
+    with join_processes(choose_device(device)) as processes:
+        stages.run(project, tuple(tags), seed)
+        model = _make_model(data, stages.networks(), stages.latents, name, tags, label, began, stages.reports)
+        if processes.is_first:
+            save_weights(training / WEIGHTS, stages.weights())
+            save_model(model, folder, precision)
+        processes.wait()
+    saved = load_model(folder)
     reports = stages.reports
     return LmmReport(
         name=name,
@@ -308,8 +311,3 @@ def load_weights(path: Path) -> dict[str, Any]:
             path=path,
             remedy="train anew with `ambulo train lmm PROJECT`",
         ) from None
-
-
-def settings_of(preset: LmmPreset) -> dict[str, Any]:
-    """All numbers of a preset, for reports."""
-    return asdict(preset)

@@ -1,0 +1,345 @@
+"""Learned motion matching: training time, errors, size and speed, and its motion beside that of motion matching.
+
+A model that was trained before is used again (in the folder of the benchmarks' cache, or ``--project``); otherwise one
+is trained with the preset ``base``, or ``quick`` with ``--quick``. Training time is processor time, all processes
+together: it does not depend on what else the machine does.
+
+    python benchmarks/lmm.py [--quick] [--json] [--project FOLDER] [--preset NAME] [--no-finetune]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import harness
+from harness import Row
+
+harness.one_thread()
+
+import numpy as np  # noqa: E402
+
+FIRST = ("foot_skate", "contact_slide", "hover", "penetration", "path_error", "response_90", "response_180",
+         "pose_jump", "jerk_ratio", "stuck", "transitions_per_second")  # fmt: skip
+CROWD = 256
+HELD_BACK = 4
+
+
+def built(folder: Path, minutes: float) -> Path:
+    """The embedded takes as a project, built."""
+    from ambulo.cli.new import Arguments, run
+    from ambulo.matching.build import build
+
+    if not (folder / "ambulo.toml").is_file():
+        run(Arguments(folder, minutes=minutes))
+    build(folder)
+    return folder
+
+
+def trained(folder: Path, preset: str, name: str = "lmm", **options: Any) -> Any:
+    """The model of a project, trained if there is none of this database."""
+    from ambulo.database.database import Database
+    from ambulo.errors import LearningError
+    from ambulo.learning.lmm_model import load_model
+    from ambulo.learning.lmm_training import model_folder, train_lmm
+
+    place = model_folder(folder, name)
+    try:
+        model = load_model(place)
+        if model.manifest.database_digest == Database.open(folder).digest and not options:
+            print(f"{name}: a model of the preset {model.manifest.preset!r} is there", file=sys.stderr)
+            return model
+    except LearningError:
+        pass
+    print(f"{name}: training with the preset {preset!r} ...", file=sys.stderr)
+    train_lmm(folder, preset=preset, name=name, **options)
+    return load_model(place)
+
+
+def training_rows(model: Any, frames: int) -> list[Row]:
+    errors, manifest = model.manifest.errors, model.manifest
+    what = f"preset {manifest.preset}"
+    return [
+        Row(f"training, {what}: processor minutes", frames, manifest.cpu_seconds / 60.0, "min", 60.0),
+        Row(f"training, {what}: minutes by the clock", frames, manifest.seconds / 60.0, "min"),
+        Row("held out: mean joint error", frames, errors["decompressor"]["centimetres"], "cm", 1.5),
+        Row("held out: mean joint error, in the parent's frame", frames, errors["decompressor"]["degrees"], "deg", 2.5),
+        Row("held out: stepper's error after 20 frames, of standing still", frames,
+            errors["stepper"]["of_standing_still"], "x"),
+        Row(f"weights, {manifest.precision}", 1, model.megabytes, "MB", 10.0),
+    ]  # fmt: skip
+
+
+def asked_queries(data: Any, seconds: float) -> np.ndarray:
+    """Normalised queries that motion matching asks while random sticks drive sixteen characters."""
+    from ambulo.control.motion_matching import MotionMatching
+    from ambulo.control.scripts import random_sticks
+
+    controller = MotionMatching(data.database, data.index, data.settings)
+    script = random_sticks(5, seconds, 16)
+    state = controller.start(16, seed=3)
+    where, ahead = np.zeros((16, 3), np.float32), np.tile(np.array([0, 0, 1], np.float32), (16, 1))
+    kept = []
+    for step in range(round(seconds * 60)):
+        before = state.query
+        state, pose = controller.step(state, script.intent(step / 60, where, ahead), 1 / 60)
+        changed = (state.query != before).any(axis=1)
+        kept.append(state.query[changed])
+        where = pose.root_position
+    raw = np.concatenate(kept)
+    return (raw - data.frames.mean) * data.frames.coefficients
+
+
+def projector_rows(model: Any, data: Any, seconds: float) -> list[Row]:
+    from ambulo.learning.lmm_projector import nearest_rows
+
+    asked = asked_queries(data, seconds).astype(np.float32)
+    width = asked.shape[1]
+    mask, frames = data.frame_set.mask, data.frames
+    found = data.index.search(asked / frames.coefficients + frames.mean, mask=mask, weights=frames.weights)
+    best = np.maximum(found.costs.astype(np.float64), 1e-6)
+    landed = np.ascontiguousarray(model.projector(asked)[:, :width])
+    own = np.square(asked - landed).sum(axis=1) / best
+    near = nearest_rows(frames.features, landed)
+    snapped = np.square(asked - frames.features[near]).sum(axis=1) / best
+    off = np.sqrt(np.square(landed - frames.features[near]).sum(axis=1) / best)
+    n = len(asked)
+    return [
+        Row("projector: cost where it lands over exact search's, median", n, float(np.median(own)), "x", 1.05),
+        Row("projector: cost of the frame nearest to where it lands, median", n, float(np.median(snapped)), "x", 1.05),
+        Row("projector: the same, 90th percentile", n, float(np.quantile(snapped, 0.9)), "x"),
+        Row("projector: how far off the data it lands, of the query's own distance", n, float(np.median(off)), "x"),
+    ]
+
+
+def step_seconds(controller: Any, count: int, steps: int, passes: int) -> np.ndarray:
+    """Least seconds of each step over several passes, float64 ``[steps]``."""
+    import time
+
+    from ambulo.control.scripts import random_sticks
+
+    script = random_sticks(1, steps / 60 + 1, count)
+    still = np.zeros((count, 3), np.float32)
+    intents = [script.intent(step / 60, still, still) for step in range(steps)]
+    least = np.full(steps, np.inf)
+    for _ in range(passes):
+        state = controller.start(count)
+        for step, intent in enumerate(intents):
+            start = time.perf_counter()
+            state, _ = controller.step(state, intent, 1 / 60)
+            least[step] = min(least[step], time.perf_counter() - start)
+    return least
+
+
+def speed_rows(model: Any, data: Any, models: Path, quick: bool) -> list[Row]:
+    from ambulo.learning.create import create_controller
+    from ambulo.learning.lmm_controller import LearnedMotionMatching
+
+    steps, passes = (240, 3) if quick else (900, 5)
+    stack = create_controller(models.name, data.database, data.index, data.settings, models.parent)
+    alone = step_seconds(stack, 1, steps, passes) * 1e6
+    bare = step_seconds(LearnedMotionMatching(model, data.settings), 1, steps, passes) * 1e6
+    crowd = step_seconds(stack, CROWD, max(steps // 8, 30), passes) * 1e6 / CROWD
+    return [
+        Row("step of one character, whole stack: median", 1, float(np.median(alone)), "us", 1000.0),
+        Row("step of one character, whole stack: 99th percentile", 1, float(np.quantile(alone, 0.99)), "us"),
+        Row("step of one character, networks and joints: median", 1, float(np.median(bare)), "us", 200.0),
+        Row("step a character in a crowd, whole stack: mean", CROWD, float(np.mean(crowd)), "us"),
+    ]
+
+
+def precision_rows(model: Any, data: Any, folder: Path) -> list[Row]:
+    """How far joints are from those of the float32 networks, for each precision of the stored weights."""
+    from ambulo.control.kernel_arrays import empty_pose
+    from ambulo.control.scripts import random_sticks
+    from ambulo.learning.lmm_controller import LearnedMotionMatching
+    from ambulo.learning.lmm_model import save_model
+    from ambulo.learning.lmm_training import WEIGHTS, load_weights
+    from ambulo.learning.weights import unpack_layers
+
+    weights = {k: v.numpy() for k, v in load_weights(folder / "training" / WEIGHTS).items()}
+    places = {"decompressor": "autoencoder.decompressor", "stepper": "stepper", "projector": "projector"}
+    layers = {
+        name: unpack_layers(place, weights, getattr(model, name).sizes, getattr(model, name).activation)
+        for name, place in places.items()
+    }
+    true = replace(model, **layers)
+    controller = LearnedMotionMatching(true, data.settings)
+    script, still = random_sticks(2, 11.0, 16), np.zeros((16, 3), np.float32)
+    state, states = controller.start(16), []
+    for step in range(600):
+        state, _ = controller.step(state, script.intent(step / 60, still, still), 1 / 60)
+        if step % 6 == 0:
+            states.append(state.values)
+    values = np.concatenate(states)
+
+    def places_of(chosen: Any) -> np.ndarray:
+        runner = LearnedMotionMatching(chosen, data.settings)
+        count = len(values)
+        arrays = empty_pose(count, chosen.skeleton.joint_count)
+        runner._kernels.show(
+            runner._decompressor(values), runner._blocks, runner._places, chosen.layout.offsets, runner._parents,
+            np.zeros((count, 6)), np.zeros((count, 10)), runner._constants, 1 / 60, arrays, np.empty((count, 6)),
+            np.empty((count, 2), np.uint8),
+        )  # fmt: skip
+        return arrays.global_positions - arrays.global_positions[:, :1]
+
+    reference, rows = places_of(true), []
+    for precision, bar in (("float32", None), ("float16", 0.1), ("int8", None)):
+        with tempfile.TemporaryDirectory() as temporary:
+            small = save_model(true, Path(temporary), precision)
+        gap = np.linalg.norm(places_of(small) - reference, axis=-1)
+        rows.append(
+            Row(f"weights as {precision}: size", 1, small.megabytes, "MB", 3.5 if precision != "float32" else None)
+        )
+        rows.append(Row(f"weights as {precision}: joints moved by", len(values), float(gap.mean()) * 100, "cm", bar))
+    return rows
+
+
+def quality_rows(data: Any, models: Path, quick: bool) -> list[Row]:
+    """Every trial under motion matching and under the model."""
+    from ambulo.evaluation.trials import TRIALS, Trial, run_trials
+    from ambulo.learning.create import create_controller
+
+    trials = [Trial(t.script, min(t.seconds, 12.0), 1, t.options) for t in TRIALS] if quick else list(TRIALS)
+    rows = []
+    for name in ("motion_matching", models.name):
+        print(f"{name}: trials ...", file=sys.stderr)
+        controller = create_controller(name, data.database, data.index, data.settings, models.parent)
+        for script, measures in run_trials(controller, data.database, trials=trials, index=data.index).items():
+            for measure, value in measures.items():
+                if measure in FIRST and value.value is not None and math.isfinite(value.value):
+                    better = bool(value.higher_is_better)
+                    rows.append(Row(f"{name}, {script}: {measure}", 1, value.value, value.unit, None, better))
+    return rows
+
+
+def endurance_rows(model: Any, data: Any, steps: int) -> list[Row]:
+    """Long runs under sticks that mean no harm and sticks that do."""
+    from ambulo.control.intent import Intent
+    from ambulo.learning.lmm_controller import LearnedMotionMatching
+    from ambulo.learning.lmm_projector import nearest_rows
+
+    controller, rows = LearnedMotionMatching(model, data.settings), []
+    values = data.frames.features
+    sample = values[:: max(len(values) // 4000, 1)]
+    near = nearest_rows(values, sample[1:] * 0.5 + sample[:-1] * 0.5)
+    between = float(np.median(np.linalg.norm(values[near] - 0.5 * (sample[1:] + sample[:-1]), axis=1)))
+    for kind in ("random sticks", "adversarial sticks"):
+        random, state, off, broken, furthest = np.random.default_rng(1), controller.start(8), [], 0, 0.0
+        velocity, facing = np.zeros((8, 3), np.float32), np.zeros((8, 3), np.float32)
+        for step in range(steps):
+            if kind == "random sticks":
+                if step % 40 == 0:
+                    velocity[:, [0, 2]] = random.normal(size=(8, 2)) * 1.5
+            else:
+                velocity[:, 0], velocity[:, 2] = 6.0 * np.sin(step * np.arange(8)), 6.0 * np.cos(step * 0.9)
+                velocity[::2] *= step // 5 % 2
+                facing[:, 0], facing[:, 2] = np.cos(0.7 * step), np.sin(0.7 * step * np.arange(8))
+            state, pose = controller.step(state, Intent(velocity.copy(), facing.copy()), 1 / 60)
+            body = np.abs(pose.global_positions - pose.root_position[:, None]).max(axis=(1, 2))
+            broken += int((~np.isfinite(body)).sum())
+            furthest = max(furthest, float(body.max()))
+            if step % 50 == 0:
+                mine = np.ascontiguousarray(state.values[:, : values.shape[1]])
+                off.append(np.linalg.norm(values[nearest_rows(values, mine)] - mine, axis=1))
+        n = steps * 8
+        late = np.concatenate(off[len(off) // 2 :])
+        rows += [
+            Row(f"{n} frames of {kind}: frames with a number that is not finite", n, broken, "", 0.0),
+            Row(f"{n} frames of {kind}: furthest joint from the root", n, furthest, "m", 2.5),
+            Row(f"{n} frames of {kind}: distance to the nearest frame, 99th percentile, second half", n,
+                float(np.quantile(late, 0.99)) / between, "x between two frames"),
+        ]  # fmt: skip
+    return rows
+
+
+def finetune_rows(preset: str, minutes: float) -> list[Row]:
+    """Take some takes out, train, put them back, and go on, beside training anew."""
+    from ambulo.learning.lmm_data import open_data
+    from ambulo.learning.lmm_judge import joint_errors
+    from ambulo.learning.lmm_training import model_folder, train_lmm
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = built(Path(temporary) / "growing", minutes)
+        takes = [p for p in sorted((folder / "takes").rglob("*.bvh")) if "neutral" in p.parent.name]
+        takes = takes or sorted((folder / "takes").rglob("*.bvh"))
+        added = takes[:: max(len(takes) // HELD_BACK, 1)][:HELD_BACK]
+        away = Path(temporary) / "away"
+        for take in added:
+            target = away / take.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(take, target)
+        built(folder, minutes)
+        trained(folder, preset)
+        for take in added:
+            shutil.move(away / take.relative_to(folder), take)
+        built(folder, minutes)
+        data = open_data(folder)
+        names = {take.relative_to(folder).as_posix() for take in added}
+        fresh = np.zeros(data.database.frame_count, bool)
+        for clip in data.database.clips:
+            fresh[clip.start : clip.stop] = clip.source in names
+        rows_new = np.flatnonzero(fresh[data.frames.frames])[::5]
+        rows_old = np.flatnonzero(~fresh[data.frames.frames])[::5]
+        place = model_folder(folder)
+        before_new, before_old = joint_errors(place, data, rows_new), joint_errors(place, data, rows_old)
+        going_on = train_lmm(folder, preset=preset, finetune=True)
+        after_new, after_old = joint_errors(place, data, rows_new), joint_errors(place, data, rows_old)
+        anew = train_lmm(folder, preset=preset, name="anew")
+        fresh_new = joint_errors(model_folder(folder, "anew"), data, rows_new)
+    cost = sum(going_on.cpu_seconds.values()) / sum(anew.cpu_seconds.values())
+    n = len(rows_new)
+    return [
+        Row("clips added: their error before", n, before_new["centimetres"], "cm"),
+        Row("clips added: their error after fine-tuning", n, after_new["centimetres"], "cm"),
+        Row("clips added: their error after training anew", n, fresh_new["centimetres"], "cm"),
+        Row("clips added: fine-tuned over trained anew", n,
+            after_new["centimetres"] / fresh_new["centimetres"], "x", 1.1),
+        Row("clips added: old clips' error after over before", len(rows_old),
+            after_old["centimetres"] / before_old["centimetres"], "x", 1.05),
+        Row("clips added: processor time over training anew", n, cost, "x", 0.12),
+    ]  # fmt: skip
+
+
+def main() -> None:
+    def extend(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--project", type=Path, help="a built project, in place of the embedded data")
+        parser.add_argument("--name", default="lmm", help="name of its model")
+        parser.add_argument("--preset", help="to train with where there is no model")
+        parser.add_argument("--no-finetune", action="store_true", help="leave out what trains three times")
+
+    args = harness.arguments("Learned motion matching", extend)
+    preset = args.preset or ("quick" if args.quick else "base")
+    minutes = 6.0 if args.quick else 20.0
+    folder = args.project or built(harness.PEERS_FOLDER / f"lmm-embedded-{minutes:g}", minutes)
+    model = trained(folder, preset, args.name)
+    from ambulo.control.project_settings import project_settings
+    from ambulo.database.database import Database
+    from ambulo.learning.lmm_data import make_data
+    from ambulo.learning.lmm_training import model_folder
+    from ambulo.matching.build import load_index
+
+    database = Database.open(folder)
+    settings = project_settings(folder, known_tags=database.tags)
+    data = make_data(database, load_index(database)[1], settings, model.manifest.tags)
+    models = model_folder(folder, args.name)
+    rows = training_rows(model, len(data.frames.frames))
+    rows += projector_rows(model, data, 20.0 if args.quick else 120.0)
+    rows += speed_rows(model, data, models, args.quick)
+    rows += precision_rows(model, data, models)
+    rows += quality_rows(data, models, args.quick)
+    rows += endurance_rows(model, data, 1250 if args.quick else 10_000)
+    if not args.no_finetune:
+        rows += finetune_rows("quick" if args.quick else preset, minutes)
+    harness.report(rows, args)
+
+
+if __name__ == "__main__":
+    main()
