@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import queue
 import statistics
 import subprocess
@@ -46,8 +47,9 @@ PEERS = (
     "typing-inspect",
     "mypy-extensions",
 )
-DEADLINE = 30.0
-"""Seconds without a word from a worker, after which it hangs for good (a load has two)."""
+DEADLINE = 20.0
+"""Seconds of the processor without a word from a worker, after which it hangs for good (a load has two). By the clock
+it may be ten minutes: a busy machine is no fault."""
 BATCH = 500
 
 
@@ -95,29 +97,68 @@ def _work(name: str, batches: queue.SimpleQueue[tuple[int, int]], outcome: Outco
                     process = subprocess.Popen(
                         [sys.executable, fuzzing.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
                     )
+                    watchdog = Watchdog(process)
                 assert process.stdin is not None
                 process.stdin.write(json.dumps([name, start, stop, folder]) + "\n")
                 process.stdin.flush()
-                start = _listen(process, start, stop, outcome, lock)
+                start = _listen(process, watchdog, start, stop, outcome, lock)
     if process is not None and process.stdin is not None:
         process.stdin.close()
         process.wait()
 
 
-def _listen(process: subprocess.Popen[str], start: int, stop: int, outcome: Outcome, lock: threading.Lock) -> int:
+class Watchdog:
+    """Ends a process that uses up its time without a word. One thread a process, which looks now and then."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process, self.bit = process, False
+        self.spoken, self.before = time.monotonic(), -1.0
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def heard(self) -> None:
+        """The process has spoken."""
+        self.spoken, self.before = time.monotonic(), -1.0
+
+    def _watch(self) -> None:
+        while self.process.poll() is None:
+            time.sleep(1.0)
+            silent = time.monotonic() - self.spoken
+            if silent < 2.0:
+                continue
+            used = self._used()
+            if self.before < 0.0:
+                self.before = used
+            elif used - self.before > DEADLINE or silent > 30 * DEADLINE:
+                self.bit = True
+                self.process.kill()
+
+    def _used(self) -> float:
+        """Processor seconds so far; by the clock where the system does not tell."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, AttributeError):
+            return time.monotonic()
+
+
+def _listen(
+    process: subprocess.Popen[str],
+    watchdog: Watchdog,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+    lock: threading.Lock,
+) -> int:
     """Take a batch's answers. Returns where to go on: at its end, or behind the file that ended the process."""
     assert process.stdout is not None
     last = start - 1
     while True:
-        timer = threading.Timer(DEADLINE, process.kill)
-        timer.start()
         line = process.stdout.readline()
-        hung = not timer.is_alive()
-        timer.cancel()
+        watchdog.heard()
         with lock:
             if not line:
                 code = process.wait()
-                what = f"hung for {DEADLINE:g} s" if hung else f"ended the process (exit code {code})"
+                what = f"hung for {DEADLINE:g} s" if watchdog.bit else f"ended the process (exit code {code})"
                 outcome.faults.append({"number": last, "fault": what})
                 outcome.files += max(last + 1 - start, 0)
                 return max(last + 1, start + 1)
