@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from ambulo.database.retarget_plan import TargetSpec, put_on_target
 from ambulo.database.storage import write_tensors
 from ambulo.database.workers import Sized, core_count, run_tasks
 from ambulo.errors import AmbuloError, MotionError, ProjectError
+from ambulo.motion.motion import Note
 from ambulo.prepare.clip import PreparedClip
 from ambulo.prepare.corrections import Corrections
 from ambulo.prepare.settings import PrepareSettings
@@ -134,7 +136,17 @@ def _prepare(job: PrepareJob) -> tuple[list[PreparedClip], tuple[RetargetRecord,
         pairs = [put_on_target(motion, job.target, mapping) for motion in motions]
         motions = [motion for motion, _ in pairs]
         retargeted = [record for _, record in pairs if record is not None]
-    clips = [prepare_take(motion, job.settings, job.roles, job.corrections, job.travel) for motion in motions]
+    clips: list[PreparedClip] = []
+    left_out: list[Note] = []
+    for motion in motions:
+        try:
+            clips.append(prepare_take(motion, job.settings, job.roles, job.corrections, job.travel))
+        except MotionError as error:
+            if len(motions) == len(left_out) + 1:
+                raise  # none of the file's can be used
+            left_out.append(Note("clip_left_out", f"{motion.name!r} is left out: {error.message}", warning=True))
+    if left_out:  # one pose among fifty clips is no reason to do without the others
+        clips[0] = replace(clips[0], notes=(*left_out, *clips[0].notes))
     return clips, tuple(retargeted)
 
 
