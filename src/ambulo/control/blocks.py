@@ -122,7 +122,10 @@ class Blocks(DatabaseController):
         self, count: int = 1, seed: int = 0, position: ArrayLike | None = None, facing: ArrayLike | None = None
     ) -> BlockState:
         """N characters that stand, in the database's stillest pose. See :meth:`Controller.start`."""
-        state = self._start(count, seed, position, facing)
+        return self._own(self._start(count, seed, position, facing))
+
+    def _own(self, state: PlayerState) -> BlockState:
+        count = len(state.playhead)
         return BlockState(**state.__dict__, fading=np.full(count, -1.0), faded=np.zeros(count))
 
     def step(self, state: BlockState, intent: Intent, dt: float) -> tuple[BlockState, Pose]:

@@ -7,7 +7,7 @@ search says whether to jump and where to. What is shown then is up to the contro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.control.appointments import Appointments
 from ambulo.control.commitments import NOBODY, Commitments, no_commitments
 from ambulo.control.controller import generator_of, start_arrays
-from ambulo.control.explanation import Candidate, Explanation
+from ambulo.control.explanation import Explanation
+from ambulo.control.frame_search import FrameSearch
 from ambulo.control.frame_sets import FrameSet, FrameSets
-from ambulo.control.intent import Intent, Tags
+from ambulo.control.intent import Intent
 from ambulo.control.kernel_arrays import FrameArrays, Planned, Playing, PoseArrays, Shown, Ties, Wishes, empty_plan
 from ambulo.control.memory import Memory, blank_memory
 from ambulo.control.player_state import PlayerState as PlayerState
@@ -109,7 +110,7 @@ class DatabaseController:
         self.weights = self.schema.checked_weights(weights)
         self.patience = patience
         self.pose_emphasis = pose_emphasis
-        self._set_search_weights()
+        self.frame_search = FrameSearch(database, index, settings.search, self.weights, pose_emphasis)
         self.frame_sets = FrameSets(database, index, settings.search, minimum_run)
         self._query_kernels = query_kernels
         self._features = np.ascontiguousarray(index.feature_set.raw, np.float32)
@@ -120,7 +121,6 @@ class DatabaseController:
         search = settings.search
         self._limits = np.array([search.velocity_change, search.facing_change, interval, patience])
         self._layout = query_layout(self.schema)
-        self._surround_frames = round(settings.search.surround * database.rate)
         self._brief_frames = round(search.memory_brief * database.rate)
         self._margin_frames = round(search.memory_margin * database.rate)
         self._free = NOWHERE if database.transition_ok.all() else database.transition_ok
@@ -155,8 +155,20 @@ class DatabaseController:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.weights = self.schema.checked_weights(values)
-        other._set_search_weights()
+        other.frame_search = FrameSearch(
+            self.database, self.index, self.settings.search, other.weights, self.pose_emphasis
+        )
         return other
+
+    def start(
+        self, count: int = 1, seed: int = 0, position: ArrayLike | None = None, facing: ArrayLike | None = None
+    ) -> Any:
+        """See :meth:`Controller.start`."""
+        raise NotImplementedError
+
+    def step(self, state: Any, intent: Intent, dt: float) -> tuple[Any, Pose]:
+        """See :meth:`Controller.step`."""
+        raise NotImplementedError
 
     def _start(self, count: int, seed: int, position: ArrayLike | None, facing: ArrayLike | None) -> PlayerState:
         """N characters that stand, in the database's stillest pose."""
@@ -164,7 +176,7 @@ class DatabaseController:
         heading = 2.0 * np.arctan2(rotations[:, 1], rotations[:, 3]).astype(np.float64)
         root = np.column_stack([positions.astype(np.float64), heading, np.zeros((count, 2))])
         frame_set = self.frame_sets.of((), ())
-        still = self._stillest_frame(frame_set)
+        still = self.frame_search.stillest_frame(frame_set)
         timer = generator_of(seed).uniform(0.0, self.interval, count)
         timer[0] = 0.0
         frames = np.full(count, still, np.int64)
@@ -184,6 +196,50 @@ class DatabaseController:
             memory=blank_memory(frames),
             commitments=no_commitments(count),
         )
+
+    def arrive(self, state: PlayerState, before: DatabaseController, intent: Intent) -> PlayerState:
+        """Characters of another controller that go on here: where they are, in the pose most like the one they are in.
+
+        Args:
+            state: of ``before``; not changed.
+            before: what they were played by, of the same skeleton; it need not play the same database.
+            intent: what they are asked next.
+
+        Raises:
+            QueryError: this database has nothing with the required tags.
+        """
+        count = len(state.playhead)
+        same = [(g.name, g.size) for g in before.schema.groups] == [(g.name, g.size) for g in self.schema.groups]
+        frames = np.empty(count, np.int64)
+        query = np.repeat(self._features[:1], count, axis=0)
+        tag_set = np.empty(count, np.int64)
+        for required, preferred, members in intent.groups():
+            frame_set = self.frame_sets.of(required, preferred)
+            who = self._all(count) if members is None else members
+            tag_set[who] = frame_set.key
+            if same:
+                # The pose that was shown, and the future that was last asked for.
+                query[who] = state.query[who]
+                shown = before.features[np.minimum(state.playhead[who].astype(np.int64), len(before.features) - 1)]
+                of_pose = np.flatnonzero(before.pose_coefficients)
+                query[np.ix_(who, of_pose)] = shown[:, of_pose]
+                nobody = np.full(len(who), -1, np.int64)
+                frames[who] = self.frame_search.search(frame_set, query[who], nobody, np.zeros(len(who), np.bool_))
+            else:
+                frames[who] = self.frame_search.stillest_frame(frame_set)
+                query[who] = self._features[frames[who]]
+        arrived = PlayerState(
+            playhead=frames.astype(np.float64), timer=np.full(count, self.interval), wish=state.wish.copy(),
+            impatience=np.zeros(count), root=state.root.copy(), simulation=state.simulation.copy(), query=query,
+            query_frame=np.full(count, -1, np.int64), chosen_frame=frames, tag_set=tag_set,
+            eager=np.zeros(count, np.bool_), arriving=np.ones(count, np.bool_), memory=blank_memory(frames),
+            commitments=no_commitments(count),
+        )  # fmt: skip
+        return self._own(arrived)
+
+    def _own(self, state: PlayerState) -> PlayerState:
+        """The state as this controller's kind."""
+        return state
 
     def _plan(self, state: PlayerState, intent: Intent, dt: float) -> Plan:
         """Move the simulation objects, decide who searches, and search."""
@@ -217,10 +273,10 @@ class DatabaseController:
             if searching:
                 seekers = who if searching == len(who) else who[planned.due[who]]
                 asked, leaving = planned.query[seekers], planned.current[seekers]
-                self._ask_numbers(asked, intent, seekers)
+                self.frame_search.ask_numbers(asked, intent, seekers)
                 hurried = planned.eager[seekers]
                 skips = state.memory.skips(seekers, self.settings.search.memory)
-                found = self._search(frame_set, asked, leaving, hurried, skips, tuple(intent.numbers))
+                found = self.frame_search.search(frame_set, asked, leaving, hurried, skips, tuple(intent.numbers))
                 transitioned[seekers] = found != leaving
                 jump[seekers] = np.where(found == leaving, -1, found)
                 query[seekers], query_frame[seekers] = asked, leaving
@@ -295,18 +351,18 @@ class DatabaseController:
         chosen, continuing = int(state.chosen_frame[character]), int(state.query_frame[character])
         if not max(chosen, continuing) < self.database.frame_count:
             raise_foreign_state()
-        weights = self._weights_for(bool(state.eager[character]), ())
+        weights = self.frame_search.weights_for(bool(state.eager[character]), ())
         rivals = self.index.top(
             query, 2, current=continuing, mask=frame_set.mask, weights=weights,
-            surround_frames=self._surround_frames,
+            surround_frames=self.frame_search.surround_frames,
         )  # fmt: skip
         others = [int(rival.frame) for rival in rivals if int(rival.frame) != chosen]
         if chosen == continuing and not others:
             others = [int(rival.frame) for rival in rivals][:1]
         return Explanation(
-            winner=self._candidate(query, chosen, weights, frame_set),
-            runner_up=self._candidate(query, others[0], weights, frame_set) if others else None,
-            continuing=self._candidate(query, continuing, weights, frame_set) if continuing >= 0 else None,
+            winner=self.frame_search.candidate(query, chosen, weights, frame_set),
+            runner_up=self.frame_search.candidate(query, others[0], weights, frame_set) if others else None,
+            continuing=self.frame_search.candidate(query, continuing, weights, frame_set) if continuing >= 0 else None,
             required_tags=frame_set.required,
             preferred_tags=frame_set.preferred,
             candidate_count=frame_set.candidate_count,
@@ -314,126 +370,8 @@ class DatabaseController:
             age=float(self.interval - state.timer[character]),
         )
 
-    def _set_search_weights(self) -> None:
-        """The weights that searches use; None where they are the schema's own, for which the index is fastest."""
-        of_pose = np.array([group.joint >= 0 for group in self.schema.groups])
-        weights = (self.weights * np.where(of_pose, self.pose_emphasis, 1.0)).astype(np.float32)
-        self._search_weights = None if np.array_equal(weights, self.schema.weights) else weights
-        hurry = self.settings.search.impatient_emphasis
-        self._eager_weights = (weights * np.where(of_pose, 1.0, hurry)).astype(np.float32)
-
-    def _candidate(
-        self, query: NDArray[np.float32], frame: int, weights: NDArray[np.float32] | None, frame_set: FrameSet
-    ) -> Candidate:
-        costs = self.index.explain(query, frame, weights)
-        bonus = 0.0 if frame_set.mask is None else frame_set.mask.bonus(frame)
-        clip, time = self.database.locate(frame)
-        return Candidate(
-            frame=frame,
-            clip=clip.name,
-            time=time,
-            cost=float(sum(costs.values())) - bonus,
-            costs={name: float(cost) for name, cost in costs.items()},
-            bonus=bonus,
-        )
-
-    def _search(
-        self,
-        frame_set: FrameSet,
-        queries: NDArray[np.float32],
-        current: NDArray[np.int64],
-        eager: NDArray[np.bool_],
-        skips: NDArray[np.int64] | None = None,
-        numbers: Tags = (),
-    ) -> NDArray[np.int64]:
-        """The frame for each query, under the rules of its kind."""
-        found = np.empty_like(current)
-        for kind in (False, True):
-            chosen = eager == kind
-            if chosen.all():
-                found = self._search_alike(frame_set, queries, current, kind, skips, numbers)
-            elif chosen.any():
-                own = None if skips is None else skips[chosen]
-                found[chosen] = self._search_alike(frame_set, queries[chosen], current[chosen], kind, own, numbers)
-        lost = found < 0
-        if lost.any() and skips is not None:
-            # There is nothing but what was just left: better that than nothing.
-            found[lost] = self._search(frame_set, queries[lost], current[lost], eager[lost], None, numbers)
-        elif lost.any():
-            _raise_no_frame(frame_set)
-        return found
-
-    def _search_alike(
-        self,
-        frame_set: FrameSet,
-        queries: NDArray[np.float32],
-        current: NDArray[np.int64],
-        eager: bool,
-        skips: NDArray[np.int64] | None,
-        numbers: Tags,
-    ) -> NDArray[np.int64]:
-        return self.index.search(
-            queries,
-            current=current,
-            mask=frame_set.mask,
-            weights=self._weights_for(eager, numbers),
-            bias=0.0 if eager else self.settings.search.bias,
-            surround_frames=self._surround_frames,
-            skips=skips,
-        ).frames
-
-    def _weights_for(self, eager: bool, numbers: Tags) -> NDArray[np.float32] | None:
-        """The weights of a search in which these numbers are asked: the others count nothing."""
-        weights = self._eager_weights if eager else self._search_weights
-        unasked = [g for g, group in enumerate(self.schema.groups) if group.channel and group.channel not in numbers]
-        if not unasked:
-            return weights
-        weights = self.weights.copy() if weights is None else weights.copy()
-        weights[unasked] = 0.0
-        return weights
-
-    def _ask_numbers(self, queries: NDArray[np.float32], intent: Intent, who: NDArray[np.int64]) -> None:
-        """Write the wanted numbers into raw queries."""
-        for name, values in intent.numbers.items():
-            groups = [group for group in self.schema.groups if group.channel == name]
-            if not groups:
-                known = [group.channel for group in self.schema.groups if group.channel]
-                raise QueryError(
-                    f"the number {name!r} is not compared; {nearest_names(name, known)}",
-                    key="numbers",
-                    remedy=f'list it in the project: [[features]] kind = "number", channel = "{name}"; then build',
-                )
-            queries[:, groups[0].start] = values[who]
-
-    def _stillest_frame(self, frame_set: FrameSet) -> int:
-        """The candidate that best fits standing still: its own pose, and a trajectory that goes nowhere."""
-        features = self.index.feature_set
-        still = np.zeros(self.schema.dimension_count, np.float32)
-        counted = np.zeros(len(self.schema.groups), np.float32)
-        for place, group in enumerate(self.schema.groups):
-            counted[place] = 0.0 if group.kind in ("position", "number") else 1.0
-            if group.kind == "trajectory_direction":
-                still[group.start + 1 : group.stop : 2] = 1.0
-        if not counted.any():
-            counted[:] = 1.0
-            still = features.mean
-        found = self.index.search(still[None], current=np.array([-1]), mask=frame_set.mask, weights=counted)
-        if found.frames[0] < 0:
-            _raise_no_frame(frame_set)
-        return int(found.frames[0])
-
     def _all(self, count: int) -> NDArray[np.int64]:
         everyone = self._everyone.get(count)
         if everyone is None:
             everyone = self._everyone[count] = np.arange(count)
         return everyone
-
-
-def _raise_no_frame(frame_set: FrameSet) -> NoReturn:
-    """Refuse tags whose frames all lie in the margins at the ends of clips, where the index has no candidates."""
-    asked = f" with {' and '.join(map(repr, frame_set.required))}" if frame_set.required else ""
-    raise ControlError(
-        f"no frame{asked} can be jumped to: the clips are too short, or what may be shown lies at their ends",
-        key="required_tags",
-        remedy="add longer clips" + (", or ask for fewer tags" if asked else ""),
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,21 @@ class Intent:
     def count(self) -> int:
         """Number of characters N."""
         return len(self.velocity)
+
+    def of(self, characters: NDArray[np.int64]) -> Intent:
+        """What some of the characters are asked."""
+
+        def rows(tags: Any) -> Any:
+            return tags if _is_shared(tags) else tuple(tags[n] for n in characters)
+
+        return Intent(
+            self.velocity[characters],
+            self.facing[characters],
+            required_tags=rows(self.required_tags),
+            preferred_tags=rows(self.preferred_tags),
+            numbers={name: values[characters] for name, values in self.numbers.items()},
+            event=tuple(self.events()[n] for n in characters) if self.event is not None else None,
+        )
 
     def events(self) -> tuple[Event | None, ...]:
         """What is to happen to each character; empty where nothing is asked."""

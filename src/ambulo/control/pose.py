@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from ambulo.control.kernel_arrays import PoseArrays
 
 Float = NDArray[np.float32]
+
+_NO_LEVELS = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Pose:
         simulation_position: ``[N, 3]``, metres, world, the simulation object that the wish drives.
         simulation_rotation: ``[N, 4]``, world.
         animated_positions: ``[N, J, 3]``, metres, world: the joints as the animation has them, before any smoothing.
+        levels: int64 ``[N]``, which database of a chain answered; 0 where there is only one.
     """
 
     root_position: Float
@@ -52,6 +55,11 @@ class Pose:
     simulation_position: Float
     simulation_rotation: Float
     animated_positions: Float
+    levels: NDArray[np.int64] = field(default_factory=lambda: _NO_LEVELS)
+
+    def __post_init__(self) -> None:
+        if self.levels is _NO_LEVELS:
+            object.__setattr__(self, "levels", np.zeros(len(self.positions), np.int64))
 
     @property
     def count(self) -> int:

@@ -1,0 +1,226 @@
+"""A chain of databases behind one controller: the first that can answer does (S0.13, S0.14).
+
+Each *level* is a controller that plays one database; all have the same skeleton. Every character asks from its own
+first level on, so that the same logic drives characters of different databases, and asks further down the chain where
+that database has nothing with the required tags. A character that changes level stays where it is and goes on from the
+pose it is in: the new level is searched for the pose that the old one showed, and the jump is a transition like any
+other, smoothed by the wrappers around the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.control.controller import join, take
+from ambulo.control.intent import Intent, Tags
+from ambulo.control.pose import Pose
+from ambulo.control.step_checks import check_step, raise_foreign_state
+from ambulo.errors import ControlError, QueryError, nearest_names
+from ambulo.motion.skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from ambulo.control.database_controller import DatabaseController
+    from ambulo.control.player_state import PlayerState
+
+
+class Level(NamedTuple):
+    """One database of a chain and what plays it."""
+
+    name: str
+    controller: DatabaseController
+
+
+@dataclass(frozen=True)
+class ChainState:
+    """The state of N characters.
+
+    Attributes:
+        first: int64 ``[N]``, the level that each asks first.
+        level: int64 ``[N]``, the one that answered last.
+        answered: int64 ``[N]``, steps so far.
+        fallen: int64 ``[N]``, steps in which a lower level than the first one answered.
+        player: of that level's controller; queries are as wide as the widest level's.
+    """
+
+    first: NDArray[np.int64]
+    level: NDArray[np.int64]
+    answered: NDArray[np.int64]
+    fallen: NDArray[np.int64]
+    player: PlayerState
+
+    @property
+    def fallback_rate(self) -> float:
+        """Part of all steps that the first level could not answer (S0.14)."""
+        steps = int(self.answered.sum())
+        return float(self.fallen.sum()) / steps if steps else 0.0
+
+
+class ControllerChain:
+    """Controllers of several databases, the special ones first.
+
+    Args:
+        levels: name and controller, at least one. Controllers are bare: wrap the chain, not its levels.
+
+    Raises:
+        ControlError: no levels, a name twice, or other skeletons or features than the first level's.
+    """
+
+    def __init__(self, levels: Sequence[tuple[str, DatabaseController]]) -> None:
+        self.levels = tuple(Level(*level) for level in levels)
+        if not self.levels:
+            raise ControlError("a chain needs at least one database", key="levels")
+        names = [level.name for level in self.levels]
+        if len(set(names)) < len(names):
+            raise ControlError(f"two databases of a chain have one name: {', '.join(names)}", key="levels")
+        first = self.levels[0].controller
+        for level in self.levels[1:]:
+            check_alike(first, level.controller, self.levels[0].name, level.name)
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton of all levels."""
+        return self.levels[0].controller.skeleton
+
+    @property
+    def trajectory_times(self) -> NDArray[np.float64]:
+        """Seconds ahead of the points of the trajectories, float64 ``[K]``."""
+        return self.levels[0].controller.trajectory_times
+
+    def start(
+        self, count: int = 1, seed: int = 0, position: ArrayLike | None = None, facing: ArrayLike | None = None
+    ) -> ChainState:
+        """N characters that stand, all in the first database. See :meth:`Controller.start`."""
+        player = self.levels[0].controller.start(count, seed, position, facing)
+        zeros = np.zeros(count, np.int64)
+        return ChainState(zeros, zeros, zeros, zeros, player)
+
+    def choose(self, state: ChainState, name: str, characters: ArrayLike | None = None) -> ChainState:
+        """Let some characters (all by default) ask a database first, from the next step on. They stay where they are.
+
+        Raises:
+            ControlError: no level of that name, or no such character.
+        """
+        names = [level.name for level in self.levels]
+        if name not in names:
+            raise ControlError(f"no database {name!r} in the chain; {nearest_names(name, names)}", key="database")
+        first = state.first.copy()
+        try:
+            first[slice(None) if characters is None else np.asarray(characters, np.int64)] = names.index(name)
+        except IndexError as error:
+            raise ControlError(f"the state has no such character: {error}", key="characters") from None
+        return replace(state, first=first)
+
+    def step(self, state: ChainState, intent: Intent, dt: float) -> tuple[ChainState, Pose]:
+        """One step of N characters; :attr:`Pose.levels` says who answered. See :meth:`Controller.step`.
+
+        Raises:
+            QueryError: no level has what is asked.
+        """
+        if type(state) is not ChainState or not 0 <= int(state.level.max(initial=0)) < len(self.levels):
+            raise_foreign_state()
+        count = len(state.level)
+        check_step(count, intent, dt)
+        wanted = self._answering(state.first, intent)
+        states, poses, order = [], [], []
+        for number, level in enumerate(self.levels):
+            who = np.flatnonzero(wanted == number)
+            if not len(who):
+                continue
+            everyone = len(who) == count
+            player = state.player if everyone else take(state.player, who)
+            asked = intent if everyone else intent.of(who)
+            foreign = np.flatnonzero(state.level[who] != number)
+            if len(foreign):
+                player = self._arrive(player, state.level[who], number, foreign, asked)
+            player, pose = level.controller.step(player, asked, dt)
+            states.append(player)
+            poses.append(pose)
+            order.append(who)
+        player, pose = states[0], poses[0]
+        if len(states) > 1:
+            back = np.argsort(np.concatenate(order))
+            player, pose = take(join(states), back), take(join(poses), back)
+        after = ChainState(state.first, wanted, state.answered + 1, state.fallen + (wanted != state.first), player)
+        return after, replace(pose, levels=wanted)
+
+    def explain(self, state: ChainState, character: int = 0) -> Any:
+        """The explanation of the level that answered, with its number and name."""
+        if type(state) is not ChainState:
+            raise_foreign_state()
+        if not 0 <= character < len(state.level):
+            raise ControlError(f"character {character} of {len(state.level)}", key="character")
+        number = int(state.level[character])
+        level = self.levels[number]
+        told = level.controller.explain(take(state.player, character), 0)
+        return replace(told, level=number, database=level.name)
+
+    def with_weights(self, weights: Mapping[str, float]) -> ControllerChain:
+        """The same chain with other weights in every level."""
+        return ControllerChain([(level.name, level.controller.with_weights(weights)) for level in self.levels])
+
+    def _answering(self, first: NDArray[np.int64], intent: Intent) -> NDArray[np.int64]:
+        """int64 ``[N]``: from each character's first level on, the first that has what is asked; then round to 0."""
+        wanted = np.empty(len(first), np.int64)
+        for required, _, members in intent.groups():
+            who = np.arange(len(first)) if members is None else members
+            for start in {int(level) for level in first[who]}:
+                wanted[who[first[who] == start]] = self._first_able(start, required)
+        return wanted
+
+    def _first_able(self, start: int, required: Tags) -> int:
+        order: list[int] = [*range(start, len(self.levels)), *range(start)]
+        refused: QueryError | None = None
+        for number in order:
+            try:
+                self.levels[number].controller.frame_sets.of(required, ())
+            except QueryError as error:
+                refused = refused or error
+            else:
+                return number
+        asked = " and ".join(required) or "anything"
+        raise QueryError(
+            f"no database of the chain ({', '.join(level.name for level in self.levels)}) has {asked}: {refused}",
+            key="required_tags",
+            remedy="ask for fewer tags, or add a more general database to the chain",
+        )
+
+    def _arrive(
+        self, player: PlayerState, levels: NDArray[np.int64], number: int, who: NDArray[np.int64], intent: Intent
+    ) -> PlayerState:
+        """The states of those who come from other levels, each in the pose most like the one that it was in."""
+        parts = []
+        for n in range(len(levels)):
+            own = take(player, n)
+            if n in who:
+                before = self.levels[int(levels[n])].controller
+                own = self.levels[number].controller.arrive(own, before, intent.of(np.array([n])))
+            parts.append(own)
+        return join(parts)
+
+
+def check_alike(one: DatabaseController, other: DatabaseController, one_name: str, other_name: str) -> None:
+    """Refuse two controllers that no character can go between.
+
+    Raises:
+        ControlError: the skeletons or the features differ.
+    """
+    a, b = one.skeleton, other.skeleton
+    if a.names != b.names or not np.array_equal(a.parents, b.parents):
+        raise ControlError(
+            f"the databases {one_name!r} and {other_name!r} have different skeletons "
+            f"({a.joint_count} and {b.joint_count} joints)",
+            key="levels",
+            remedy="retarget the takes of one to the skeleton of the other in its project, and build it again",
+        )
+    names = [[(group.name, group.size) for group in controller.schema.groups] for controller in (one, other)]
+    if names[0] != names[1]:
+        raise ControlError(
+            f"the databases {one_name!r} and {other_name!r} compare different features",
+            key="levels",
+            remedy="give both projects the same [[features]]",
+        )

@@ -1,0 +1,160 @@
+"""How the frames of a database are searched: weights and bias of each kind of search, and what a frame costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.control.explanation import Candidate
+from ambulo.control.frame_sets import FrameSet
+from ambulo.control.intent import Intent, Tags
+from ambulo.control.settings import SearchSettings
+from ambulo.errors import ControlError, QueryError, nearest_names
+
+if TYPE_CHECKING:
+    from ambulo.database.database import Database
+    from ambulo.matching.index import SearchIndex
+
+
+class FrameSearch:
+    """The searches of one controller.
+
+    Args:
+        database: built, or made in memory.
+        index: of its features.
+        settings: bias, emphasis of an impatient search, surroundings.
+        weights: float32 ``[G]``, one a feature group.
+        pose_emphasis: what the weights of joint features are multiplied by.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        index: SearchIndex,
+        settings: SearchSettings,
+        weights: NDArray[np.float32],
+        pose_emphasis: float,
+    ) -> None:
+        self.index = index
+        self.schema = index.feature_set.schema
+        self.weights = weights
+        self.surround_frames = round(settings.surround * database.rate)
+        self._database = database
+        self._bias = settings.bias
+        of_pose = np.array([group.joint >= 0 for group in self.schema.groups])
+        own = (weights * np.where(of_pose, pose_emphasis, 1.0)).astype(np.float32)
+        # None for the schema's own weights, for which the index is fastest.
+        self._usual_weights = None if np.array_equal(own, self.schema.weights) else own
+        self._eager_weights = (own * np.where(of_pose, 1.0, settings.impatient_emphasis)).astype(np.float32)
+
+    def search(
+        self,
+        frame_set: FrameSet,
+        queries: NDArray[np.float32],
+        current: NDArray[np.int64],
+        eager: NDArray[np.bool_],
+        skips: NDArray[np.int64] | None = None,
+        numbers: Tags = (),
+    ) -> NDArray[np.int64]:
+        """The frame for each query, under the rules of its kind."""
+        found = np.empty_like(current)
+        for kind in (False, True):
+            chosen = eager == kind
+            if chosen.all():
+                found = self._search_alike(frame_set, queries, current, kind, skips, numbers)
+            elif chosen.any():
+                own = None if skips is None else skips[chosen]
+                found[chosen] = self._search_alike(frame_set, queries[chosen], current[chosen], kind, own, numbers)
+        lost = found < 0
+        if lost.any() and skips is not None:
+            # There is nothing but what was just left: better that than nothing.
+            found[lost] = self.search(frame_set, queries[lost], current[lost], eager[lost], None, numbers)
+        elif lost.any():
+            _raise_no_frame(frame_set)
+        return found
+
+    def _search_alike(
+        self,
+        frame_set: FrameSet,
+        queries: NDArray[np.float32],
+        current: NDArray[np.int64],
+        eager: bool,
+        skips: NDArray[np.int64] | None,
+        numbers: Tags,
+    ) -> NDArray[np.int64]:
+        return self.index.search(
+            queries,
+            current=current,
+            mask=frame_set.mask,
+            weights=self.weights_for(eager, numbers),
+            bias=0.0 if eager else self._bias,
+            surround_frames=self.surround_frames,
+            skips=skips,
+        ).frames
+
+    def weights_for(self, eager: bool, numbers: Tags) -> NDArray[np.float32] | None:
+        """The weights of a search in which these numbers are asked: the others count nothing."""
+        weights = self._eager_weights if eager else self._usual_weights
+        unasked = [g for g, group in enumerate(self.schema.groups) if group.channel and group.channel not in numbers]
+        if not unasked:
+            return weights
+        weights = self.weights.copy() if weights is None else weights.copy()
+        weights[unasked] = 0.0
+        return weights
+
+    def ask_numbers(self, queries: NDArray[np.float32], intent: Intent, who: NDArray[np.int64]) -> None:
+        """Write the wanted numbers into raw queries."""
+        for name, values in intent.numbers.items():
+            groups = [group for group in self.schema.groups if group.channel == name]
+            if not groups:
+                known = [group.channel for group in self.schema.groups if group.channel]
+                raise QueryError(
+                    f"the number {name!r} is not compared; {nearest_names(name, known)}",
+                    key="numbers",
+                    remedy=f'list it in the project: [[features]] kind = "number", channel = "{name}"; then build',
+                )
+            queries[:, groups[0].start] = values[who]
+
+    def stillest_frame(self, frame_set: FrameSet) -> int:
+        """The candidate that best fits standing still: its own pose, and a trajectory that goes nowhere."""
+        features = self.index.feature_set
+        still = np.zeros(self.schema.dimension_count, np.float32)
+        counted = np.zeros(len(self.schema.groups), np.float32)
+        for place, group in enumerate(self.schema.groups):
+            counted[place] = 0.0 if group.kind in ("position", "number") else 1.0
+            if group.kind == "trajectory_direction":
+                still[group.start + 1 : group.stop : 2] = 1.0
+        if not counted.any():
+            counted[:] = 1.0
+            still = features.mean
+        found = self.index.search(still[None], current=np.array([-1]), mask=frame_set.mask, weights=counted)
+        if found.frames[0] < 0:
+            _raise_no_frame(frame_set)
+        return int(found.frames[0])
+
+    def candidate(
+        self, query: NDArray[np.float32], frame: int, weights: NDArray[np.float32] | None, frame_set: FrameSet
+    ) -> Candidate:
+        costs = self.index.explain(query, frame, weights)
+        bonus = 0.0 if frame_set.mask is None else frame_set.mask.bonus(frame)
+        clip, time = self._database.locate(frame)
+        return Candidate(
+            frame=frame,
+            clip=clip.name,
+            time=time,
+            cost=float(sum(costs.values())) - bonus,
+            costs={name: float(cost) for name, cost in costs.items()},
+            bonus=bonus,
+        )
+
+
+def _raise_no_frame(frame_set: FrameSet) -> NoReturn:
+    """Refuse tags whose frames all lie in the margins at the ends of clips, where the index has no candidates."""
+    asked = f" with {' and '.join(map(repr, frame_set.required))}" if frame_set.required else ""
+    raise ControlError(
+        f"no frame{asked} can be jumped to: the clips are too short, or what may be shown lies at their ends",
+        key="required_tags",
+        remedy="add longer clips" + (", or ask for fewer tags" if asked else ""),
+    )

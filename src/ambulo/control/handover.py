@@ -1,0 +1,47 @@
+"""Going on with another controller: the character stays where it is, in the pose that it is in.
+
+For a database that was rebuilt while its character walks, for other settings, and for another database of the same
+skeleton. The wrappers keep what they know, so that the change is smoothed like any other transition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from ambulo.control.controller import Controller
+from ambulo.control.database_controller import DatabaseController
+from ambulo.control.intent import Intent
+from ambulo.errors import ControlError
+
+
+def hand_over(state: Any, before: Controller, after: Controller, intent: Intent) -> Any:
+    """The state with which ``after`` goes on where ``before`` is.
+
+    Args:
+        state: of ``before``; not changed.
+        before, after: stacks of the same wrappers, such as :func:`ambulo.control.create.create_controller` makes.
+        intent: what is asked next.
+
+    Raises:
+        ControlError: they are not stacks of the same wrappers, or the skeletons differ.
+        QueryError: the new database has nothing with the required tags.
+    """
+    if before.skeleton.names != after.skeleton.names:
+        raise ControlError(
+            f"the skeletons differ ({before.skeleton.joint_count} and {after.skeleton.joint_count} joints)",
+            key="skeleton",
+            remedy="start the new controller anew",
+        )
+    inner_before, inner_after = getattr(before, "inner", None), getattr(after, "inner", None)
+    if inner_before is not None and inner_after is not None and type(before) is type(after):
+        return replace(state, inner=hand_over(state.inner, inner_before, inner_after, intent))
+    if isinstance(before, DatabaseController) and isinstance(after, DatabaseController):
+        plain = {entry.name for entry in fields(DatabaseController.state_kind)}
+        player = DatabaseController.state_kind(**{name: getattr(state, name) for name in plain})
+        return after.arrive(player, before, intent)
+    raise ControlError(
+        f"a {type(before).__name__} cannot hand over to a {type(after).__name__}",
+        key="controller",
+        remedy="start the new controller anew",
+    )

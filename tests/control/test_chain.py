@@ -1,0 +1,119 @@
+"""A chain of databases: the first that can answers, nobody is moved by it, and it is told who answered."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from ambulo.control.chain import ControllerChain
+from ambulo.control.controller import join, take
+from ambulo.control.create import create_controller
+from ambulo.control.foot_lock import FootLock
+from ambulo.control.handover import hand_over
+from ambulo.control.inertialization import Inertialize
+from ambulo.control.intent import Intent
+from ambulo.control.motion_matching import MotionMatching
+from ambulo.database.database import Database
+from ambulo.database.feature_spec import DEFAULT_FEATURES
+from ambulo.errors import ControlError, QueryError
+from ambulo.matching.build import make_index
+from ambulo.matching.index import SearchIndex
+
+AHEAD = np.array([[0.0, 0.0, 1.4]], np.float32)
+
+
+@pytest.fixture(scope="module")
+def chain(database: Database, index: SearchIndex, stack: FootLock) -> FootLock:
+    """A special database in which nobody runs, before the general one."""
+    special = copy.copy(database)
+    special.tags = {**database.tags, "junk": database.tags["run"], "special": database.tags["walk"]}
+    del special.tags["run"]
+    levels = [("special", MotionMatching(special, index)), ("general", MotionMatching(database, index))]
+    return FootLock(Inertialize(ControllerChain(levels)), stack.geometry)
+
+
+def drive(controller: Any, state: Any, intent: Intent, steps: int) -> tuple[Any, list[Any]]:
+    poses = []
+    for _ in range(steps):
+        state, pose = controller.step(state, intent, 1 / 60)
+        poses.append(pose)
+    return state, poses
+
+
+def test_a_missing_tag_is_answered_by_the_next_level(chain: FootLock) -> None:
+    state, walking = drive(chain, chain.start(2), Intent(np.repeat(AHEAD, 2, 0)), 60)
+    mixed = Intent(np.repeat(AHEAD, 2, 0), required_tags=(("run",), ("special",)))
+    state, running = drive(chain, state, mixed, 60)
+    assert all((pose.levels == 0).all() for pose in walking)
+    assert all((pose.levels == [1, 0]).all() for pose in running)
+    inner = state.inner.inner
+    assert inner.fallback_rate == pytest.approx(60 / 240)
+    told = chain.explain(state, 0)
+    assert (told.level, told.database, told.required_tags) == (1, "general", ("run",))
+    _, back = drive(chain, state, Intent(np.repeat(AHEAD, 2, 0)), 10)
+    assert all((pose.levels == 0).all() for pose in back)
+
+
+def test_a_change_of_level_moves_nobody(chain: FootLock) -> None:
+    state, before = drive(chain, chain.start(), Intent(AHEAD), 90)
+    _, after = drive(chain, state, Intent(AHEAD, required_tags=("run",)), 30)
+    assert after[0].transitioned[0]
+    steps = np.array([pose.global_positions[0] for pose in (before[-2], before[-1], *after)])
+    speeds = np.linalg.norm(np.diff(steps, axis=0), axis=-1) * 60.0
+    # Nothing moves further in the step of the change than walking feet do anyway.
+    assert speeds[1].max() < speeds.max() + 1.0 and speeds[1].max() < 8.0
+    assert np.linalg.norm(after[0].root_position[0] - before[-1].root_position[0]) < 0.05
+
+
+def test_characters_of_other_databases_share_the_logic(chain: FootLock) -> None:
+    bare: ControllerChain = chain.inner.inner  # type: ignore[attr-defined]
+    state, _ = drive(bare, bare.start(3), Intent(np.repeat(AHEAD, 3, 0)), 30)
+    state = bare.choose(state, "general", [1])
+    state, poses = drive(bare, state, Intent(np.repeat(AHEAD, 3, 0)), 30)
+    assert_array_equal(poses[-1].levels, [0, 1, 0])
+    assert state.fallback_rate == 0.0
+    alone = drive(bare, take(state, 1), Intent(AHEAD), 20)[1]
+    together = drive(bare, state, Intent(np.repeat(AHEAD, 3, 0)), 20)[1]
+    for one, all_of_them in zip(alone, together, strict=True):
+        assert_array_equal(one.positions[0], all_of_them.positions[1])
+    assert join([take(state, n) for n in range(3)]).level.tolist() == state.level.tolist()
+    with pytest.raises(ControlError, match="special"):
+        bare.choose(state, "specail")
+
+
+def test_what_no_level_has_is_refused_with_the_chain(chain: FootLock) -> None:
+    with pytest.raises(QueryError, match=r"special, general.*flying"):
+        chain.step(chain.start(), Intent(AHEAD, required_tags=("flying",)), 1 / 60)
+
+
+def test_other_skeletons_and_features_are_refused(database: Database, index: SearchIndex) -> None:
+    one = MotionMatching(database, index)
+    other = copy.copy(database)
+    other.skeleton = replace(database.skeleton, names=("other", *database.skeleton.names[1:]))
+    with pytest.raises(ControlError, match="retarget"):
+        ControllerChain([("a", one), ("b", MotionMatching(other, index))])
+    fewer = MotionMatching(database, make_index(database, DEFAULT_FEATURES[:-1]))
+    with pytest.raises(ControlError, match="features"):
+        ControllerChain([("a", one), ("b", fewer)])
+    with pytest.raises(ControlError, match="one name"):
+        ControllerChain([("a", one), ("a", one)])
+
+
+def test_a_rebuilt_database_keeps_the_character_where_it_is(
+    stack: FootLock, blocks: FootLock, database: Database, index: SearchIndex
+) -> None:
+    state, poses = drive(stack, stack.start(2), Intent(np.repeat(AHEAD, 2, 0)), 90)
+    again = create_controller("motion_matching", database, index)
+    for after in (again, blocks):
+        kept = hand_over(state, stack, after, Intent(np.repeat(AHEAD, 2, 0)))
+        _, more = drive(after, kept, Intent(np.repeat(AHEAD, 2, 0)), 30)
+        assert more[0].transitioned.all()
+        steps = np.array([pose.global_positions for pose in (poses[-1], *more)])
+        assert np.linalg.norm(np.diff(steps, axis=0), axis=-1).max() < 0.15
+    with pytest.raises(ControlError, match="hand over"):
+        hand_over(state, stack, stack.inner, Intent(np.repeat(AHEAD, 2, 0)))
