@@ -17,6 +17,7 @@ EXPECTED = {
     "04_ask_why.py": ["winner", "continuing", "with "],
     "05_direct_a_crowd.py": ["runners show only running: True"],
     "06_search_by_hand.py": ["all answers are tagged so: True"],
+    "07_ask_the_database.py": ["injured: 2 stretches, 4.00 s", 'before("injured", 0.5): 2 stretches, 1.00 s'],
     "08_learn_to_move.py": ["joints are", "all joints finite: True"],
 }
 
