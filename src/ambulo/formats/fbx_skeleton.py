@@ -51,7 +51,8 @@ def find_actors(document: Document) -> list[Actor]:
     Raises:
         FormatError: there is no skeleton, or parents form a circle.
     """
-    models = {entry.id: entry for entry in document.of_kind("Model")}
+    # 0 is the scene itself; a node that says it is that is damaged.
+    models = {entry.id: entry for entry in document.of_kind("Model") if entry.id != 0}
     parent = {number: _parent(document, number, models) for number in models}
     order = _from_the_top(document, models, parent)
     chosen = _bones(document, models)
@@ -117,7 +118,7 @@ def _bones(document: Document, models: dict[int, FbxObject]) -> set[int]:
             chosen |= {above for above, _ in document.parents.get(attribute.id, ()) if above in models}
     for deformer in document.of_kind("Deformer"):
         if deformer.subtype == "Cluster":
-            chosen |= {entry.id for entry, _ in document.below(deformer.id, "Model")}
+            chosen |= {entry.id for entry, _ in document.below(deformer.id, "Model") if entry.id in models}
     return chosen
 
 
