@@ -10,6 +10,7 @@ import pytest
 import ambulo
 from ambulo.cli import main as cli
 from ambulo.database.project import load_project
+from ambulo.database.takes import find_takes
 from ambulo.synthesis.takes import write_takes
 
 
@@ -85,4 +86,5 @@ def test_takes_of_several_formats_are_all_in_the_project(
         ambulo.save(motion, mixed / name)
     code, made = new(capsys, str(tmp_path / "p"), "--from", str(mixed))
     assert code == 0 and made["found"]["extensions"] == {".bvh": 2, ".glb": 1}  # type: ignore[index]
-    assert [source.glob for source in load_project(tmp_path / "p").sources] == ["**/*.bvh", "**/*.glb"]
+    project = load_project(tmp_path / "p")
+    assert [take.relative for take in find_takes(project)] == ["one.bvh", "three.glb", "two.bvh"]

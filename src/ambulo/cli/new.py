@@ -91,14 +91,13 @@ def run(arguments: Arguments) -> NewProject:
     name = arguments.name or folder.resolve().name or "character"
     # The embedded takes have many styles; unasked, a character walks in the plain one.
     play = PlaySettings(default_tags=("neutral",)) if embedded else PlaySettings()
-    sources = tuple(msgspec.structs.replace(source, glob=f"**/*{ending}") for ending in found.extensions)
     hints = () if embedded else tuple(licence_hints(takes))
-    project = Project(name=name, sources=sources, play=play)
+    project = Project(name=name, sources=(source,), play=play)
     path = write_project(
         project,
         folder,
         source_notes={0: [*source_notes(found), *(f"licence? {_hint(hint)}" for hint in hints)]},
-        source_guesses={0: found.guesses} if len(sources) == 1 else {},
+        source_guesses={0: found.guesses},
         detected_roles=found.roles,
     )
     return NewProject(name, str(path), str(takes), embedded, found, licence_hints=hints)

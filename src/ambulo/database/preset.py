@@ -50,7 +50,7 @@ class PresetFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class PresetSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One ``[[sources]]`` entry to be, without its path; see :class:`~ambulo.database.project.SourceSpec`."""
 
-    glob: str = "**/*.bvh"
+    glob: str = "**/*"
     exclude: tuple[str, ...] = ()
     unit: str | float | None = None
     up: str | None = None

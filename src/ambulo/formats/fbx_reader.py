@@ -70,9 +70,9 @@ def read(path: Path, options: ReadOptions | None = None) -> list[Motion]:
     actors = find_actors(document)
     takes = read_takes(document, [node for actor in actors for node in actor.nodes])
     motions = [
-        _Reading(document, actor, take, options).motion(_name(path, actor, take, len(actors), several))
-        for actor in actors
-        for take, several in _takes_of(actor, takes)
+        _Reading(document, actor, take, options).motion(_name(path, actor, take, len(actors), len(own) > 1), len(own))
+        for actor, own in ((actor, _takes_of(actor, takes)) for actor in actors)
+        for take in own
     ]
     if options.strict:
         warnings = list(dict.fromkeys(note for motion in motions for note in motion.source.warnings))
@@ -82,10 +82,9 @@ def read(path: Path, options: ReadOptions | None = None) -> list[Motion]:
     return motions
 
 
-def _takes_of(actor: Actor, takes: list[Take]) -> list[tuple[Take | None, bool]]:
-    """The takes that move a body, each with whether there are several; None stands for rest."""
-    own = [take for take in takes if take.moves(actor.nodes)]
-    return [(take, len(own) > 1) for take in own] or [(None, False)]
+def _takes_of(actor: Actor, takes: list[Take]) -> list[Take | None]:
+    """The takes that move a body; None stands for rest."""
+    return [take for take in takes if take.moves(actor.nodes)] or [None]
 
 
 def _name(path: Path, actor: Actor, take: Take | None, actors: int, several: bool) -> str:
@@ -110,7 +109,10 @@ class _Reading:
         self.basis, axis_notes = read_basis(document, options)
         self.notes = [*(take.notes if take is not None else ()), *unit_notes, *axis_notes]
 
-    def motion(self, name: str) -> Motion:
+    def motion(self, name: str, siblings: int) -> Motion:
+        if siblings > 1 and self.take is not None:
+            text = f"{self.take.name} is one of {siblings} animations"
+            self.notes.append(Note("animation", text))
         rate = self._rate()
         start, count, step = 0, 1, 0.0
         if self.take is not None:
