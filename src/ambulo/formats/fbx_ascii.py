@@ -82,6 +82,7 @@ class AsciiNode(Node):
     """
 
     __slots__ = ("at", "first", "inner", "stop", "text")
+    as_text = True
 
     def __init__(self, name: str, parent: Node | None, budget: ArrayBudget, text: _Text, at: int) -> None:
         super().__init__(name, parent, budget)

@@ -92,7 +92,7 @@ def _attribute_bits(node: Any) -> NDArray[np.uint32] | None:
     if floats is None:
         return None
     bits = floats.view(np.uint32).copy()
-    if node.place()[0] is not None:
+    if node.as_text:
         exact = node.array(np.float64)
         if (exact == np.floor(exact)).all() and (np.abs(exact) < 2.0**32).all():
             packed = np.arange(len(bits)) % 4 == 2

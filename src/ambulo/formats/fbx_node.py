@@ -53,9 +53,11 @@ class Node(ABC):
         name: what kind of record, e.g. ``"Model"``.
         parent: the record around it; None for those at the top.
         budget: of the file.
+        as_text: the file is text.
     """
 
     __slots__ = ("budget", "name", "parent")
+    as_text = False
 
     def __init__(self, name: str, parent: Node | None, budget: ArrayBudget) -> None:
         self.name = name
