@@ -26,6 +26,7 @@ BEGIN, END = "<!-- benchmarks: written by docs/tables.py -->", "<!-- end of benc
 TITLES = {
     "search": "Exact search",
     "bvh": "BVH parsing",
+    "formats": "Formats, and files that are damaged",
     "fk": "Forward kinematics",
     "controller": "Controller step",
     "retarget": "Retargeting",
@@ -33,6 +34,7 @@ TITLES = {
     "startup": "Beginning",
     "studio": "The studio",
     "quality": "Quality of motion",
+    "check": "Checking takes",
     "lmm": "Learned motion matching",
 }
 

@@ -260,6 +260,7 @@ def test_stages_without_a_skeleton_and_damaged_ones_are_refused(tmp_path: Path) 
         ("timeCodesPerSecond = 24", "timeCodesPerSecond = 0", "time codes a second"),
         ("24: [(0,90,20)]", "24000000: [(0,90,20)]", "spread over"),
         ("metersPerUnit = 0.01", "metersPerUnit = 0", "unit"),
+        ('upAxis = "Y"', 'upAxis = "up"', "no up axis 'up'"),
     ):
         assert old in text
         good.write_text(text.replace(old, new))

@@ -68,7 +68,7 @@ def read(path: Path, options: ReadOptions | None = None) -> list[Motion]:
             f"there is no skeleton (UsdSkel) in this file{more}", path=path, remedy="export the rig with its skeleton"
         )
     unit, metres = _unit(stage, path, options)
-    up = axes.parse_up(options.up if options.up is not None else stage["up"])
+    up = _up(stage, path, options)
     codes = stage["codes_per_second"]
     if not (math.isfinite(codes) and codes > 0.0):
         raise FormatError(f"the stage has {codes:g} time codes a second", path=path, key="timeCodesPerSecond")
@@ -92,6 +92,16 @@ def _unit(stage: dict[str, Any], path: Path, options: ReadOptions) -> tuple[str,
         raise FormatError(
             f"a unit of {stage['metres']} metres is not possible", path=path, key="metersPerUnit", remedy="give unit="
         ) from None
+
+
+def _up(stage: dict[str, Any], path: Path, options: ReadOptions) -> str:
+    if options.up is not None:
+        return axes.parse_up(options.up)
+    if stage["up"] not in ("X", "Y", "Z"):
+        raise FormatError(
+            f"USD knows no up axis {stage['up'][:40]!r}", path=path, key="upAxis", remedy="it is Y or Z; give up="
+        )
+    return axes.parse_up(stage["up"])
 
 
 def _take_names(takes: list[dict[str, Any]], stem: str) -> list[str]:
