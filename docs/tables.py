@@ -26,6 +26,7 @@ BEGIN, END = "<!-- benchmarks: written by docs/tables.py -->", "<!-- end of benc
 TITLES = {
     "search": "Exact search",
     "bvh": "BVH parsing",
+    "gltf": "glTF reading",
     "formats": "Formats, and files that are damaged",
     "fk": "Forward kinematics",
     "controller": "Controller step",
