@@ -141,15 +141,25 @@ def reference_pose(skeleton: Skeleton, motion: Motion | None = None, pose: Globa
     expected = TOE_HEIGHT if has_toe else TIP_HEIGHT
     height = expected
     if from_rest:
-        # A rest pose that stands on y = 0, as skinned characters do, says how high its toes are.
-        rest, turns = _rest(skeleton)
-        index = list(joints)
-        toe = float((rest[index] + quaternions.rotate(turns[index], points))[:, 1].mean())
-        ends = rest + quaternions.rotate(turns, np.nan_to_num(skeleton.end_offsets).astype(np.float64))
-        lowest = float(min(rest[:, 1].min(), ends[:, 1].min()))
-        if lowest > -0.02 and 0.0 <= toe < _TRUSTED:
-            height = toe
+        known = rest_toe_height(skeleton)
+        height = expected if known is None else known
     return ReferencePose(skeleton, offsets, rotations, from_rest, joints, points, height)
+
+
+def rest_toe_height(skeleton: Skeleton) -> float | None:
+    """Metres of the toe points over the floor, of a skeleton whose rest pose stands on y = 0 as skinned characters do.
+
+    None where the rest pose does not stand there.
+    """
+    if any(role not in skeleton.roles for role in NEEDED) or not _stands(skeleton):
+        return None
+    joints, points, _ = toe_points(skeleton)
+    rest, turns = _rest(skeleton)
+    index = list(joints)
+    toe = float((rest[index] + quaternions.rotate(turns[index], points))[:, 1].mean())
+    ends = rest + quaternions.rotate(turns, np.nan_to_num(skeleton.end_offsets).astype(np.float64))
+    lowest = float(min(rest[:, 1].min(), ends[:, 1].min()))
+    return toe if lowest > -0.02 and 0.0 <= toe < _TRUSTED else None
 
 
 def toe_points(skeleton: Skeleton) -> tuple[tuple[int, int], Double, bool]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ambulo.maths import quaternions
 from ambulo.motion.kinematics import GlobalPose, forward_motion
 from ambulo.motion.motion import Motion
+from ambulo.motion.reference_pose import rest_toe_height
 from ambulo.prepare.contacts import contact_joints, contacts
 
 TOE_HEIGHT = 0.035
@@ -21,6 +22,9 @@ TOLERANCE = 0.015
 """Within this of the expected height (metres) a take is taken to be right as it is."""
 UNEVEN = 0.25
 """Standing feet whose heights spread over more than this (metres, 10th to 90th percentile) walk on steps or slopes."""
+
+AIRBORNE = 0.25
+"""Metres from y = 0 beyond which the lowest feet of a skinned character say nothing about its floor."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ def floor_height(
             tips = pose.positions[:, joint] + quaternions.rotate(pose.rotations[:, joint], tip)
             heights[:, side] = np.minimum(heights[:, side], tips[:, 1])
             expected = TIP_HEIGHT
+    known = rest_toe_height(skeleton)
+    expected = expected if known is None else known
     down = contacts(motion, pose=pose) if down is None else down
     standing = heights[down]
     enough = standing.size >= max(5, 0.01 * motion.frame_count)
@@ -80,6 +86,8 @@ def floor_height(
     uneven = bool(np.ptp(np.percentile(standing, [10, 90])) > UNEVEN)
     level = _level(standing, expected) if uneven else float(np.median(standing))
     offset = 0.0 if abs(level - expected) <= TOLERANCE else expected - level
+    if abs(offset) > AIRBORNE and not (skeleton.rest_rotations == (0.0, 0.0, 0.0, 1.0)).all():
+        offset = 0.0  # an animated character's scene has its floor at y = 0: it sits, swims or falls
     return FloorReport(offset, level, expected, max(0.0, -level), uneven, int(down.sum()) if enough else 0)
 
 

@@ -22,7 +22,7 @@ Double = NDArray[np.float64]
 SLOWEST = 0.25
 """m/s of travel below which a clip stands rather than walks."""
 _STEADY = 0.6
-_BAND = 0.03
+_BAND = 0.012
 _WINDOW = 0.1
 _LOOP = 0.15
 
@@ -45,10 +45,11 @@ class FeetTravel:
 def feet_travel(motion: Motion, pose: GlobalPose | None = None) -> FeetTravel:
     """How a take should travel so that its standing feet stand.
 
-    In each frame the feet within 3 cm of the lowest that this foot gets count, the lower the more. Where none is (both
-    feet in the air, as in a run), the velocity is interpolated. Not judged as walking: takes whose standing feet move
-    in no steady direction (less than 60 % of their way in one), or slower than 0.25 m/s, whose hips travel, or whose
-    last pose is not near the first. (Lengths are those of a body whose hips are a metre above its feet.)
+    In each frame the feet within a centimetre or so of the lowest that this foot gets count, the lower the more. Where
+    none is (both feet in the air, as in a run), the velocity is interpolated. Not judged as walking: takes whose
+    standing feet move in no steady direction (less than 60 % of their way in one), or slower than 0.25 m/s, whose hips
+    travel, or whose last pose is not near the first. (Lengths are those of a body whose hips are a metre above its
+    feet.)
 
     Args:
         motion: with roles.
@@ -64,7 +65,7 @@ def feet_travel(motion: Motion, pose: GlobalPose | None = None) -> FeetTravel:
     if motion.frame_count < 3:
         return FeetTravel(np.zeros((motion.frame_count, 2)), 0.0, False)
     moved = np.gradient(feet[..., [0, 2]], axis=0) * motion.rate
-    # The rig's own size: a foot's band of heights is 3 cm on a body whose hips are a metre high.
+    # The rig's own size: a foot's band of heights is 1.2 cm on a body whose hips are a metre above its feet.
     size = max(float(np.median(pose.positions[:, motion.skeleton.role("hips"), 1]) - feet[..., 1].min()), 0.05)
     over = np.maximum(feet[..., 1] - feet[..., 1].min(axis=0), 0.0) / (_BAND * size)
     weights = np.exp(-(over**2))
@@ -82,7 +83,7 @@ def feet_travel(motion: Motion, pose: GlobalPose | None = None) -> FeetTravel:
     travelled = float(np.linalg.norm(hips[-1] - hips[0])) / max(motion.duration, 1e-9)
     apart = float(np.linalg.norm(pose.positions[-1] - pose.positions[0], axis=-1).mean())
     step = float(np.linalg.norm(np.diff(pose.positions, axis=0), axis=-1).mean())
-    looped = apart < max(_LOOP * size, 1.5 * step)  # loops often leave out the frame that would be the first again
+    looped = apart < max(_LOOP * size, 2.0 * step)  # loops often leave out the frame that would be the first again
     in_place = looped and steady > max(SLOWEST * size, _STEADY * speed) and travelled < 0.3 * steady
     return FeetTravel(velocity, speed, in_place)
 
