@@ -35,6 +35,7 @@ class Curve(NamedTuple):
         reach: ``[n - 1, 2]``, how far in time the two inner control points are from their keys, as part of the piece.
         rise: ``[n - 1, 2]``, their values from those of their keys.
         unsorted: the file's keys were not in order.
+        straight: every piece is a straight line, and the three arrays between are empty.
     """
 
     times: Ticks
@@ -43,6 +44,7 @@ class Curve(NamedTuple):
     reach: Doubles
     rise: Doubles
     unsorted: bool = False
+    straight: bool = False
 
 
 def read_curve(entry: FbxObject) -> Curve | None:
@@ -120,6 +122,8 @@ def _attributes(found: dict[str, Any], count: int, entry: FbxObject) -> tuple[ND
 
 def _pieces(times: Ticks, values: Doubles, flags: NDArray[np.int64], data: NDArray[np.uint32], unsorted: bool) -> Curve:
     """The Bezier pieces that keys and their attributes describe."""
+    if not (flags[:-1] & (_CONSTANT | _CUBIC)).any():
+        return Curve(times, values, np.zeros(0, np.int8), np.zeros((0, 2)), np.zeros((0, 2)), unsorted, True)
     seconds = (times.astype(np.float64) - float(times[0])) / TICKS_PER_SECOND
     span, change = np.diff(seconds), np.diff(values)
     secant = change / span
@@ -184,6 +188,8 @@ def _tcb_slopes(secant: Doubles, numbers: Doubles) -> tuple[Doubles, Doubles]:
 
 def sample_curve(curve: Curve, times: Ticks) -> Doubles:
     """Values at some times, ticks; before the first key and after the last their values hold."""
+    if curve.straight:
+        return np.interp(times.astype(np.float64), curve.times.astype(np.float64), curve.values)
     if len(curve.times) == 1:
         return np.full(len(times), curve.values[0])
     piece = np.clip(np.searchsorted(curve.times, times, side="right") - 1, 0, len(curve.times) - 2)
