@@ -39,9 +39,8 @@ def test_true_rates_are_believed(real_data, manifest):
 
 
 def test_heads_are_found_where_the_manifest_says(real_data, manifest):
-    for row in rows_of(
-        manifest, "cmu_loco", "cmu_handshake_pair", "cmu_karate", "cmu_bollywood", "cmu_salsa_pairs", step=3
-    ):
+    sets = ("cmu_loco", "cmu_handshake_pair", "cmu_karate", "cmu_bollywood", "cmu_salsa_pairs")
+    for row in rows_of(manifest, *sets, step=3):
         found = warned(real_data, row["path"], "head_jump", "t_pose", "ringing")
         start = max(f.proposal.start_frame for f in found)
         skip = int(row["skip_first"])
@@ -59,11 +58,8 @@ def test_glitch_frames_are_found(real_data, manifest):
 
 def test_clean_capture_stays_unmarked(real_data, manifest):
     rows = rows_of(manifest, "bandai1", "bandai2_loco", step=6)
-    marked = [
-        row["path"]
-        for row in rows
-        if any(f.severity != "note" for f in check_motion(ambulo.load(real_data / row["path"])))
-    ]
+    found = {row["path"]: check_motion(ambulo.load(real_data / row["path"])) for row in rows}
+    marked = [path for path, findings in found.items() if any(f.severity != "note" for f in findings)]
     assert len(marked) <= 0.05 * len(rows), marked
 
 
