@@ -260,6 +260,7 @@ def test_stages_without_a_skeleton_and_damaged_ones_are_refused(tmp_path: Path) 
         ("timeCodesPerSecond = 24", "timeCodesPerSecond = 0", "time codes a second"),
         ("24: [(0,90,20)]", "24000000: [(0,90,20)]", "spread over"),
         ("metersPerUnit = 0.01", "metersPerUnit = 0", "unit"),
+        ("(0,50,0,1)", "(0,1e300,0,1)", "too large"),
         ('upAxis = "Y"', 'upAxis = "up"', "no up axis 'up'"),
     ):
         assert old in text

@@ -150,12 +150,12 @@ def _motion(
     rotations = quaternions.normalize(rotations).astype(np.float64)
     scaled = bool(np.abs(scales - 1.0).max(initial=0.0) > 1e-5)
     local_p, local_q = _folded(translations, rotations, scales if scaled else None, world, parents, notes)
-    size = np.linalg.norm(local_p, axis=2).max(initial=0.0)
-    if not size * metres < _LARGEST:
-        raise FormatError("the skeleton is too large to be one", path=path, joint=names[0])
     offsets, turns = _folded(
         rest_positions[None], rest_rotations[None], rest_scales[None] if scaled else None, world[:1], parents, []
     )
+    size = max(np.abs(local_p).max(initial=0.0), np.abs(offsets).max(initial=0.0))
+    if not size * metres < _LARGEST:
+        raise FormatError("the skeleton is too large to be one", path=path, joint=names[0])
     convert_p = axes.convert_vectors(local_p * metres, up)
     convert_q = axes.convert_rotations(local_q, up)
     if not take["animated"]:
