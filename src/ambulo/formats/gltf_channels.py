@@ -12,9 +12,11 @@ from ambulo.formats.format import ReadOptions
 from ambulo.formats.gltf_accessors import gather
 from ambulo.formats.gltf_container import Document
 from ambulo.formats.gltf_nodes import node_label
+from ambulo.formats.gltf_schema import Target
 from ambulo.motion.motion import Note
 
 Int = NDArray[np.int64]
+Bool = NDArray[np.bool_]
 
 PATHS = {"translation": 0, "rotation": 1, "scale": 2}
 INTERPOLATIONS = {"STEP": 0, "LINEAR": 1, "CUBICSPLINE": 2}
@@ -70,17 +72,13 @@ def read_channels(document: Document, options: ReadOptions) -> Channels:
     Raises:
         FormatError: naming the animation, the sampler, the accessor and the key.
     """
-    rows = _rows(document)
-    table = np.array(rows, np.int64).reshape(-1, 7)
-    animation, sampler, node, path, interpolation, times, values = np.ascontiguousarray(table.T)
+    table = _table(document)
+    animation, sampler, node, path, interpolation, times, values = table
     accessors = np.unique(np.concatenate([times, values]))
-    users: dict[int, str] = {}
 
     def owner(accessor: int) -> str:
-        if not users:
-            for row in reversed(rows):
-                users[row[5]] = users[row[6]] = _label(document, row[0], row[1])
-        return users[accessor]
+        row = int(np.argmax((times == accessor) | (values == accessor)))
+        return _label(document, int(animation[row]), int(sampler[row]))
 
     found = gather(document, accessors.tolist(), owner)
     at_time, at_value = np.searchsorted(accessors, times), np.searchsorted(accessors, values)
@@ -98,8 +96,8 @@ def read_channels(document: Document, options: ReadOptions) -> Channels:
         keys,
         found.starts[at_value],
         found.strides[at_value],
-        np.zeros(len(table)),
-        np.zeros(len(table)),
+        np.zeros(len(node)),
+        np.zeros(len(node)),
     )
     _check_values(document, channels, options)
     return channels
@@ -111,52 +109,66 @@ def _label(document: Document, animation: int, sampler: int) -> str:
     return f"animation {shown}, sampler {sampler}"
 
 
-def _rows(document: Document) -> list[tuple[int, int, int, int, int, int, int]]:
-    """Animation, sampler, node, path, interpolation and accessors of each channel that moves a node."""
-    rows = []
-    node_count = len(document.root.nodes)
+def _table(document: Document) -> Int:
+    """Animation, sampler, node, path, interpolation and accessors of each channel that moves a node: ``[7, C]``."""
+    animations = document.root.animations
+    samplers = [sampler for animation in animations for sampler in animation.samplers]
+    channels = [channel for animation in animations for channel in animation.channels]
+    targets = [channel.target for channel in channels]
+    sampler_counts = np.array([len(animation.samplers) for animation in animations], np.int64)
+    channel_counts = np.array([len(animation.channels) for animation in animations], np.int64)
+    animation = np.repeat(np.arange(len(animations)), channel_counts)
+    number = np.arange(len(channels)) - np.repeat(np.cumsum(channel_counts) - channel_counts, channel_counts)
+    sampler = np.array([channel.sampler for channel in channels], np.int64)
+    node = np.array([-1 if target.node is None else target.node for target in targets], np.int64)
+    path = np.array([PATHS.get(target.path, -1) for target in targets], np.int64)
+    used = (path >= 0) & (node >= 0)
+    _note_skipped(document, animation, number, [targets[at] for at in np.nonzero(~used)[0]], ~used)
+    animation, number, sampler, node, path = (column[used] for column in (animation, number, sampler, node, path))
+    wrong = sampler >= sampler_counts[animation]
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        document.refuse(
+            f"animation {animations[animation[row]].name!r}, channel {number[row]} names sampler {sampler[row]}, "
+            f"there are {sampler_counts[animation[row]]}"
+        )
+    wrong = node >= len(document.root.nodes)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        label = _label(document, int(animation[row]), int(sampler[row]))
+        document.refuse(f"{label} moves node {node[row]}, there are {len(document.root.nodes)}")
+    at = (np.cumsum(sampler_counts) - sampler_counts)[animation] + sampler
+    kinds = np.array([INTERPOLATIONS.get(each.interpolation, -1) for each in samplers], np.int64)
+    times = np.array([each.input for each in samplers], np.int64)
+    values = np.array([each.output for each in samplers], np.int64)
+    if len(at) and kinds[at].min() < 0:
+        row = int(np.argmin(kinds[at]))
+        name = samplers[at[row]].interpolation[:40]
+        label = _label(document, int(animation[row]), int(sampler[row]))
+        document.refuse(f"{label}: no interpolation is called {name!r}; {nearest_names(name, INTERPOLATIONS)}")
+    return np.stack([animation, sampler, node, path, kinds[at], times[at], values[at]])
+
+
+def _note_skipped(document: Document, animation: Int, number: Int, targets: list[Target], which: Bool) -> None:
+    """Channels of morph targets and of extensions are passed over; any other path is refused."""
     skipped: dict[str, int] = {}
-    for index, animation in enumerate(document.root.animations):
-        samplers = [(s.input, s.output, INTERPOLATIONS.get(s.interpolation, -1)) for s in animation.samplers]
-        for number, channel in enumerate(animation.channels):
-            target, sampler = channel.target, channel.sampler
-            path = PATHS.get(target.path)
-            if path is None or target.node is None:
-                if path is None and target.path not in _NOT_BODIES:
-                    document.refuse(
-                        f"animation {animation.name!r}, channel {number} moves {target.path[:40]!r}; "
-                        f"{nearest_names(target.path[:40], PATHS)}"
-                    )
-                what = _NOT_BODIES.get(target.path, "nothing in this file")
-                skipped[what] = skipped.get(what, 0) + 1
-                continue
-            if sampler >= len(samplers):
-                document.refuse(
-                    f"animation {animation.name!r}, channel {number} names sampler {sampler}, there are "
-                    f"{len(samplers)}",
-                )
-            if target.node >= node_count:
-                document.refuse(
-                    f"{_label(document, index, sampler)} moves node {target.node}, there are {node_count}",
-                )
-            times, values, how = samplers[sampler]
-            if how < 0:
-                wrong = animation.samplers[sampler].interpolation[:40]
-                document.refuse(
-                    f"{_label(document, index, sampler)}: no interpolation is called {wrong!r}; "
-                    f"{nearest_names(wrong, INTERPOLATIONS)}"
-                )
-            rows.append((index, sampler, target.node, path, how, times, values))
+    for target, index, channel in zip(targets, animation[which], number[which], strict=True):
+        if target.path not in PATHS and target.path not in _NOT_BODIES:
+            document.refuse(
+                f"animation {document.root.animations[index].name!r}, channel {channel} moves {target.path[:40]!r}; "
+                f"{nearest_names(target.path[:40], PATHS)}"
+            )
+        what = _NOT_BODIES.get(target.path, "nothing in this file")
+        skipped[what] = skipped.get(what, 0) + 1
     for what, count in skipped.items():
         document.notes.append(Note("channels_skipped", f"{count} channels move {what}; they are passed over"))
-    return rows
 
 
 def _check_shapes(
     document: Document, table: Int, keys: Int, values: Int, widths: Int, at_time: Int, at_value: Int
 ) -> None:
     """Each sampler has scalar times, values of the right width, and as many as its keys need."""
-    animation, sampler, node, path, interpolation, times, outputs = table.T
+    animation, sampler, node, path, interpolation, times, outputs = table
     wanted = np.where(path == PATHS["rotation"], 4, 3)
     wrong = (widths[at_time] != 1) | (widths[at_value] != wanted)
     if wrong.any():

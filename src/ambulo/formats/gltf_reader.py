@@ -92,9 +92,10 @@ def _clips(document: Document, channels: Channels, options: ReadOptions) -> list
         document.refuse(f"a rate of {options.rate} is not possible", key="rate", remedy="give frames a second")
     found = np.unique(channels.animation)
     names = _unique([document.root.animations[a].name or f"{document.path.stem}_{a}" for a in found])
-    rows = [channels.animation == animation for animation in found]
+    starts, stops = np.searchsorted(channels.animation, found), np.searchsorted(channels.animation, found, "right")
+    rows = [slice(a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
     origins = [float(channels.first[row].min()) for row in rows]
-    tracks = [_tracks(channels, row, origin) for row, origin in zip(rows, origins, strict=True)]
+    tracks = _tracks(channels, found, origins)
     together = guess_rate([track for each in tracks for track in each]) if len(found) else None
     clips = []
     start = 1  # frame 0 is the rest pose
@@ -118,11 +119,14 @@ def _clips(document: Document, channels: Channels, options: ReadOptions) -> list
     return clips
 
 
-def _tracks(channels: Channels, rows: NDArray[np.bool_], origin: float) -> list[NDArray[np.float64]]:
-    """The different key times of some channels, from the first key on."""
-    found = np.nonzero(rows)[0]
-    _, first = np.unique(np.stack([channels.time_start[found], channels.key_count[found]]), axis=1, return_index=True)
-    return [channels.times(int(found[at])) - origin for at in first]
+def _tracks(channels: Channels, found: NDArray[np.int64], origins: list[float]) -> list[list[NDArray[np.float64]]]:
+    """For each animation the different key times of its channels, from its first key on."""
+    place = channels.animation * (len(channels.pool) + 1) + channels.time_start
+    tracks: list[list[NDArray[np.float64]]] = [[] for _ in found]
+    for row in np.unique(place, return_index=True)[1].tolist():
+        animation = int(np.searchsorted(found, channels.animation[row]))
+        tracks[animation].append(channels.times(row) - origins[animation])
+    return tracks
 
 
 def _sample(
@@ -196,8 +200,8 @@ def _build(
     """The motions of one body."""
     with np.errstate(over="ignore", invalid="ignore"):
         positions, rotations, notes = joint_poses(actor, tree, poses)
-    good = (np.abs(positions) < 1e12).all(axis=(0, 2)) & np.isfinite(rotations).all(axis=(0, 2))
-    if not good.all():
+    if not (abs(positions.min()) < 1e12 and abs(positions.max()) < 1e12 and np.isfinite(rotations.sum())):
+        good = (np.abs(positions) < 1e12).all(axis=(0, 2)) & np.isfinite(rotations).all(axis=(0, 2))
         raise FormatError(
             "scales and translations multiply to what is not finite",
             path=document.path,
@@ -212,8 +216,9 @@ def _build(
     ends = _end_offsets(document, actor) * placement.metres_per_unit
     skeleton = Skeleton(tuple(actor.names), parents, positions[0], placement.vectors(ends), rest_rotations=rotations[0])
     shared = (*document.notes, *actor.notes, *notes, *doubts)
-    own = set(needed_nodes(actor, tree))
-    moving = {clip.animation for clip in clips if own.intersection(channels.node[channels.animation == clip.animation])}
+    own = np.zeros(len(tree.parents), np.bool_)
+    own[needed_nodes(actor, tree)] = True
+    moving = set(channels.animation[own[channels.node]].tolist())
     mine = [clip for clip in clips if clip.animation in moving]
     if not mine:
         rest = Note("rest_pose", "no animation moves this body: its rest pose is the only frame", warning=True)
