@@ -36,11 +36,14 @@ class StepperSizes:
         window: frames that are rolled out at the end of the training.
         short_window: the same at its beginning.
         activation: between layers.
+        noise: standard deviations by which the first frame of half of the windows is moved at most: what a projection
+            or the stepper itself puts a little off the data is then led back to it.
     """
 
     hidden: tuple[int, ...] = (512, 512)
     window: int = 20
     short_window: int = 4
+    noise: float = 0.2
     activation: str = "relu"
 
 
@@ -94,9 +97,9 @@ _BASE = LmmPreset(
     DecompressorSizes(),
     TrainConfig(steps=4000, batch=256, learning_rate=1e-3, validate_every=1000),
     StepperSizes(),
-    TrainConfig(steps=8000, batch=64, learning_rate=1e-3, precision="bfloat16", validate_every=1000),
+    TrainConfig(steps=8000, batch=64, learning_rate=2e-3, precision="bfloat16", validate_every=1000),
     ProjectorSizes(queries=1_000_000),
-    TrainConfig(steps=25_000, batch=512, learning_rate=1e-3, precision="bfloat16", validate_every=5000),
+    TrainConfig(steps=25_000, batch=512, learning_rate=2.5e-3, precision="bfloat16", validate_every=5000),
 )
 
 _REFERENCE = TrainConfig(
@@ -112,7 +115,7 @@ PRESETS: Mapping[str, LmmPreset] = MappingProxyType(
         "paper": LmmPreset(
             DecompressorSizes(hidden=(512,), compressor=(512, 512, 512)),
             _REFERENCE,
-            StepperSizes(short_window=20),
+            StepperSizes(short_window=20, noise=0.0),
             _REFERENCE,
             ProjectorSizes(queries=4_000_000),
             _REFERENCE,

@@ -91,7 +91,10 @@ class StepperTask:
         chosen = pick(((batch + copies * 0.6180339887498949) % 1.0).reshape(-1), self.pools[length])
         index = torch.from_numpy((chosen[:, None] + np.arange(length + 1)).T.reshape(-1)).to(self.device)
         true = self.values.index_select(0, index).reshape(length + 1, -1, self.values.shape[1])
-        found, rates = self.roll_out(true[0], length)
+        # The loop seeds torch anew in every step, so this noise is the same when a training is resumed.
+        strength = (torch.rand(true.shape[1], 1, device=self.device) - 0.5).clamp(min=0.0) * 2.0 * self.sizes.noise
+        start = true[0] + torch.randn_like(true[0]) * strength / self.scale
+        found, rates = self.roll_out(start, length)
         gap = (found - true[1:]).abs() * self.scale
         rate_gap = (rates - (true[1:] - true[:-1]) * self.rate).abs() * self.rate_scale
         features = self.feature_count
