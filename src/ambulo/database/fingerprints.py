@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ import ambulo
 from ambulo.database.manifest import SkeletonRecord
 from ambulo.database.project import Project
 from ambulo.database.takes import TakeInput
+from ambulo.formats.paths import write_whole
+from ambulo.maths.user_cache import user_cache
 
 FRAME_ROOMS = ("maths", "motion", "formats", "prepare")
 """Packages whose code decides what the frames of a take are."""
@@ -37,17 +41,26 @@ def code_fingerprint(rooms: tuple[str, ...]) -> str:
 
     Comments, docstrings and layout do not count.
     """
-    digest = hashlib.sha256(ambulo.__version__.encode())
     home = Path(ambulo.__file__).parent
-    for room in rooms:
-        for file in sorted((home / room).glob("*.py")):
-            digest.update(f"{room}/{file.name}\0{_code_of_file(file)}\0".encode())
+    sources = {
+        f"{room}/{file.name}": file.read_bytes() for room in rooms for file in sorted((home / room).glob("*.py"))
+    }
+    # Reading a hundred syntax trees takes most of a second, so what came of the same bytes is kept.
+    raw = hashlib.sha256(repr((sys.version_info[:2], ambulo.__version__, rooms)).encode())
+    for name, source in sources.items():
+        raw.update(name.encode() + b"\0" + hashlib.sha256(source).digest())
+    kept = user_cache() / "code" / raw.hexdigest()[:32]
+    with suppress(OSError):
+        found = kept.read_text(encoding="ascii")
+        if len(found) == 64:
+            return found
+    digest = hashlib.sha256(ambulo.__version__.encode())
+    for name, source in sources.items():
+        digest.update(f"{name}\0{hash_code(source.decode())}\0".encode())
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(kept, digest.hexdigest().encode())
     return digest.hexdigest()
-
-
-@cache
-def _code_of_file(file: Path) -> str:
-    return hash_code(file.read_text(encoding="utf-8"))
 
 
 def hash_code(source: str) -> str:

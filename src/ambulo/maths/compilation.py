@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -19,6 +18,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+
+from ambulo.maths.user_cache import user_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,20 +42,6 @@ def strict_kernel(function: Function) -> Function:
     # Said explicitly, since a function that says nothing inherits the options of whoever calls it first.
     with _kept_in_our_folder():
         return cast(Function, numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")(function))
-
-
-def user_cache() -> Path:
-    """The folder of this user for what can be made again: ``$AMBULO_CACHE``, else the system's usual place."""
-    chosen = os.environ.get("AMBULO_CACHE")
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-        return Path(base) / "ambulo" if base else Path.home() / "AppData" / "Local" / "ambulo"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "ambulo"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return Path(base) / "ambulo" if base else Path.home() / ".cache" / "ambulo"
 
 
 @cache
