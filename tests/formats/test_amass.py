@@ -253,7 +253,9 @@ def test_no_code_is_run_and_no_bomb_goes_off(tmp_path: Path) -> None:
     content["gender"] = np.array([Trap()], dtype=object)
     path = saved(tmp_path, **content)
     assert pickle.dumps(Trap())  # the trap is set
-    assert "could run code" in str(refusal(path))
+    assert any("not said" in note.message for note in ambulo.load(path).source.notes)
+    content["trans"] = np.array([[Trap()] * 3] * 5, dtype=object)
+    assert "could run code" in str(refusal(saved(tmp_path, **content)))
     assert not (tmp_path / "ran").exists()
     np.savez_compressed(tmp_path / "bomb.npz", **arrays(poses=np.zeros((50_000, 156))))
     assert "unpacks to" in str(refusal(tmp_path / "bomb.npz"))
