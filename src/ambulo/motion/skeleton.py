@@ -125,11 +125,7 @@ class Skeleton:
 
     def rest_pose(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Global positions ``[J, 3]`` in metres and rotations ``[J, 4]`` of the joints at rest."""
-        positions, rotations = self.offsets.copy(), self.rest_rotations.copy()
-        for joint, parent in enumerate(self.parents):
-            if parent >= 0:
-                positions[joint] = positions[parent] + quaternions.rotate(rotations[parent], self.offsets[joint])
-                rotations[joint] = quaternions.normalize(
-                    quaternions.multiply(rotations[parent], self.rest_rotations[joint])
-                )
-        return positions, rotations
+        from ambulo.motion.kinematics import forward
+
+        pose = forward(self.offsets[None], self.rest_rotations[None], self.parents)
+        return pose.positions[0], quaternions.normalize(pose.rotations[0])

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.motion.humanoid import detect_roles
 from ambulo.motion.kinematics import GlobalPose, forward_motion
 from ambulo.motion.motion import Motion
+from ambulo.motion.skeleton import Skeleton
 from ambulo.prepare.contacts import contact_joints, contacts
 from ambulo.prepare.floor import FloorReport, floor_height
 from ambulo.prepare.glitches import Glitch, find_glitches
@@ -46,6 +47,8 @@ class Examination:
         other = Examination.__new__(Examination)
         other.motion, other.settings, other.file_rate = replace(self.motion, rate=rate), self.settings, self.file_rate
         other.pose = self.pose
+        if "steps" in self.__dict__:  # metres, not m/s: they are the same at any rate
+            other.__dict__["steps"], other.__dict__["longest_steps"] = self.steps, self.longest_steps
         return other
 
     @cached_property
@@ -53,6 +56,11 @@ class Examination:
         """Metres that each joint moves from a frame to the next, ``[T - 1, J]``."""
         moved = np.diff(self.pose.positions, axis=0)
         return np.asarray(np.sqrt(np.einsum("tjk,tjk->tj", moved, moved)))
+
+    @cached_property
+    def longest_steps(self) -> Float:
+        """The greatest of them, ``[T - 1]``."""
+        return np.asarray(self.steps.max(axis=1))
 
     @cached_property
     def trim(self) -> TrimReport:
@@ -167,20 +175,21 @@ def examined(motion: Motion, settings: PrepareSettings, roles: Mapping[str, str]
     """
     if not motion.skeleton.roles or roles:
         skeleton = motion.skeleton
-        key = (skeleton.names, skeleton.parents.tobytes(), skeleton.offsets.tobytes(), *sorted((roles or {}).items()))
-        known = _known_roles.get(key)
+        arrays = (skeleton.parents, skeleton.offsets, skeleton.end_offsets, skeleton.rest_rotations)
+        key = (skeleton.names, *(array.tobytes() for array in arrays), *sorted((roles or {}).items()))
+        known = _known.get(key)
         if known is None:
-            known = detect_roles(skeleton, motion, roles).roles
-            if {"hips", "left_foot", "right_foot", "left_upper_leg", "right_upper_leg"} <= known.keys():
-                if len(_known_roles) >= _MOST_SKELETONS:
-                    _known_roles.clear()
-                _known_roles[key] = known
-        motion = motion.with_roles(known)
+            known = skeleton.with_roles(detect_roles(skeleton, motion, roles).roles)
+            if {"hips", "left_foot", "right_foot", "left_upper_leg", "right_upper_leg"} <= known.roles.keys():
+                if len(_known) >= _MOST_SKELETONS:
+                    _known.clear()
+                _known[key] = known
+        motion = replace(motion, skeleton=known)
     return Examination(motion, settings, motion.rate)
 
 
 _MOST_SKELETONS = 256
-_known_roles: dict[Hashable, dict[str, int]] = {}
+_known: dict[Hashable, Skeleton] = {}
 
 
 def runs(flags: ArrayLike, least: int = 1) -> Iterator[tuple[int, int]]:

@@ -108,7 +108,7 @@ def _wrong(exam: Examination, said: str, value: float, unit: str, factor: float)
 
 
 def _repeats(exam: Examination) -> list[Finding]:
-    steps = exam.steps.max(axis=1)
+    steps = exam.longest_steps
     moving = np.percentile(steps, 90) if steps.size else 0.0
     if steps.size < 12 or moving < 1e-4:
         return []

@@ -62,10 +62,8 @@ def find_all_zero(exam: Examination) -> list[Finding]:
 def find_frozen(exam: Examination) -> list[Finding]:
     """Stretches in which not one joint moves."""
     motion, part = exam.motion, exam.usable
-    steps = exam.steps[part.start : max(part.stop - 1, part.start)]
-    if not len(steps):
-        return []
-    still: Bool = np.less(steps.max(axis=1), FROZEN_SPEED / motion.rate)
+    steps = exam.longest_steps[part.start : max(part.stop - 1, part.start)]
+    still: Bool = np.less(steps, FROZEN_SPEED / motion.rate)
     at = np.flatnonzero(still)
     if at.size:  # a turn about its own axis moves no joint, but is a movement
         q = motion.rotations[part]
