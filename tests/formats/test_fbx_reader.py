@@ -322,6 +322,17 @@ def test_several_takes_are_several_motions(tmp_path: Path) -> None:
         ambulo.load(path)
 
 
+def test_a_take_of_constants_counts_only_where_nothing_moves(tmp_path: Path) -> None:
+    still = Stack("still", [{("Hips", "Lcl Translation", "X"): []}], (0.0, 1.0))
+    scene = single((0.0, 1.0), ramp(1.0, 100.0), {})
+    scene.bones[0].properties["Lcl Translation"] = (50.0, 0.0, 0.0)
+    scene.stacks.append(still)
+    assert [motion.name for motion in ambulo.load_all(write(tmp_path, scene))] == ["take"]
+    scene.stacks = [still]
+    motion = load(tmp_path, scene)
+    assert motion.frame_count == 31 and (motion.positions[:, 0, 0] == np.float32(0.5)).all()
+
+
 def test_layers_add_and_override(tmp_path: Path) -> None:
     base, above = (
         {("Hips", "Lcl Translation", "X"): ramp(1.0, 100.0)},

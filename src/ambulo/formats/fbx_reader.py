@@ -84,7 +84,8 @@ def read(path: Path, options: ReadOptions | None = None) -> list[Motion]:
 
 def _takes_of(actor: Actor, takes: list[Take]) -> list[Take | None]:
     """The takes that move a body; None stands for rest."""
-    return [take for take in takes if take.moves(actor.nodes)] or [None]
+    moving: list[Take | None] = [take for take in takes if take.moves(actor.nodes)]
+    return moving or [take for take in takes if take.poses(actor.nodes)] or [None]
 
 
 def _name(path: Path, actor: Actor, take: Take | None, actors: int, several: bool) -> str:

@@ -73,8 +73,16 @@ class Take(NamedTuple):
 
     def moves(self, nodes: Iterable[FbxObject]) -> bool:
         """Whether a curve moves one of some nodes."""
-        moved = {number for layer in self.layers for number, _ in layer.channels}
-        return any(node.id in moved for node in nodes)
+        return self._touches(nodes, True)
+
+    def poses(self, nodes: Iterable[FbxObject]) -> bool:
+        """Whether it says anything of one of some nodes, be it a constant."""
+        return self._touches(nodes, False)
+
+    def _touches(self, nodes: Iterable[FbxObject], by_curve: bool) -> bool:
+        channels = [(number, channel) for layer in self.layers for (number, _), channel in layer.channels.items()]
+        touched = {number for number, channel in channels if not by_curve or any(channel.curves)}
+        return any(node.id in touched for node in nodes)
 
     def sample(self, document: Document, node: FbxObject, times: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
         """The properties of a node that are animated, ``[T, 3]`` each."""
