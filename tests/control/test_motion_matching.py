@@ -93,7 +93,7 @@ def test_a_turned_world_gives_a_turned_result(name: str, request: Any, wishes: W
 
 def test_a_wish_is_answered_in_the_step_that_brings_it(bare: MotionMatching) -> None:
     still, go = np.zeros((1, 3), np.float32), np.array([[0, 0, 1.4]], np.float32)
-    state, _ = drive(bare, bare.start(), [(still, still)] * 5)
+    state, _ = drive(bare, bare.start(), [(-go, still)] * 5)
     assert 0.0 < state.timer[0] < bare.interval - 1e-6
     after, _ = bare.step(state, Intent(go), 1 / 60)
     assert after.timer[0] == bare.interval
@@ -103,14 +103,28 @@ def test_a_wish_is_answered_in_the_step_that_brings_it(bare: MotionMatching) -> 
 
 
 def test_searches_come_every_tenth_of_a_second(bare: MotionMatching) -> None:
-    still = np.zeros((1, 3), np.float32)
-    state = bare.start()
+    go = np.array([[0, 0, 1.4]], np.float32)
+    state, _ = drive(bare, bare.start(), [(go, 0 * go)] * 60)
     searched = []
     for step in range(60):
-        state, _ = bare.step(state, Intent(still), 1 / 60)
+        state, _ = bare.step(state, Intent(go), 1 / 60)
         if state.timer[0] == bare.interval:
             searched.append(step)
-    assert_array_equal(np.diff(searched), 6)
+    assert len(searched) > 5 and max(np.diff(searched)) <= 6
+
+
+def test_who_rests_is_left_alone_until_the_clip_ends(bare: MotionMatching) -> None:
+    still = np.zeros((1, 3), np.float32)
+    state, rested = bare.start(), 0
+    for _ in range(300):
+        speed = np.hypot(*state.root[0, 4:6])
+        state, pose = bare.step(state, Intent(still), 1 / 60)
+        if speed < 0.05:
+            rested += 1
+            assert not pose.transitioned[0] or state.query_frame[0] < 0
+    assert rested > 100
+    _, poses = drive(bare, state, [(still + np.float32([0, 0, 1.4]), still)])
+    assert poses[0].transitioned[0]
 
 
 @pytest.mark.parametrize("dt", [1 / 30, 1 / 60, 1 / 120, 1 / 144])

@@ -7,7 +7,7 @@ from typing import Any
 
 from ambulo.control.query_kernels import ROOT_HEADING, ROOT_VELOCITY_X, ROOT_VELOCITY_Z, ROOT_X, ROOT_Y, ROOT_Z
 from ambulo.control.sampling_kernels import blend_joints, forward_row, place_root, root_way, sample_joints
-from ambulo.control.simulation_kernels import follow, wrap_angle
+from ambulo.control.simulation_kernels import HEADING, POSITION, follow, wrap_angle
 from ambulo.maths.kernels import kernel
 
 # Seconds over which the body's velocity is smoothed before it is compared with the wish.
@@ -53,6 +53,16 @@ def move_root(
 
 
 @kernel
+def carry(n: int, way: tuple[float, float, float], root: Any, simulation: Any) -> None:
+    """Take the simulation object along to where the animation leads, so that nothing draws the root elsewhere."""
+    left, ahead, turn = way
+    s, c = math.sin(root[n, ROOT_HEADING]), math.cos(root[n, ROOT_HEADING])
+    simulation[n, POSITION] = root[n, ROOT_X] + c * left + s * ahead
+    simulation[n, POSITION + 2] = root[n, ROOT_Z] - s * left + c * ahead
+    simulation[n, HEADING] = wrap_angle(root[n, ROOT_HEADING] + turn)
+
+
+@kernel
 def write_pose(n: int, shown: int, source: int, parents: Any, frame_arrays: Any, pose: Any, out: Any) -> None:
     """Joints in the world, the frame shown, and the contacts of the frame ``source``."""
     forward_row(n, parents, pose.positions, pose.rotations, pose.global_positions, pose.global_rotations)
@@ -63,12 +73,13 @@ def write_pose(n: int, shown: int, source: int, parents: Any, frame_arrays: Any,
 
 @kernel
 def advance(
-    members: Any, playhead: Any, jump: Any, root: Any, simulation: Any, stops: Any, frame_arrays: Any, parents: Any,
-    constants: Any, frame_step: float, dt: float, pose: Any, out: Any,
+    members: Any, playhead: Any, jump: Any, root: Any, simulation: Any, stops: Any, committed: Any, frame_arrays: Any,
+    parents: Any, constants: Any, frame_step: float, dt: float, pose: Any, out: Any,
 ) -> None:  # fmt: skip
     """After the search: jump where ``jump[n] >= 0``, play on by ``dt``, move the root, read the pose.
 
-    ``stops`` is int64 ``[N]``, where each character's run ends. ``frame_arrays``, ``pose`` and ``out`` are packs of
+    ``stops`` is int64 ``[N]``, where each character's run ends; ``committed`` is int64 ``[N]``, up to which frame
+    it plays what was captured, its root too. ``frame_arrays``, ``pose`` and ``out`` are packs of
     :mod:`ambulo.control.kernel_arrays`; the last two are filled.
     """
     for m in range(members.shape[0]):
@@ -79,6 +90,8 @@ def advance(
         stop = play_on(start, frame_step, stops[n])
         out.playhead[n] = stop
         way = root_way(frame_arrays.positions, frame_arrays.rotations, start, stop)
+        if committed[n] > start:
+            carry(n, way, root, simulation)
         move_root(n, way, root, simulation, constants, dt, out.root, pose)
         sample_joints(n, stop, frame_arrays, pose)
         shown = int(stop + 0.5)

@@ -26,6 +26,9 @@ WISH_X, WISH_Z, WISH_HEADING = 0, 1, 2
 # Metres a second below which a wish or a body counts as standing, and above which as going.
 _STAND, _GOES = 0.1, 0.25
 
+# Metres a second and radians up to which a body that is asked to stand is left alone until its clip ends.
+_STILL, _ASIDE = 0.08, 0.35
+
 # Metres a second beyond which a wish is no speed: squares of its features would leave the range of float32.
 _FASTEST = 1e6
 
@@ -69,6 +72,14 @@ def is_disobeyed(vx: float, vz: float, root_row: Any) -> bool:
     speed = math.hypot(root_row[ROOT_VELOCITY_X], root_row[ROOT_VELOCITY_Z])
     asked = math.hypot(vx, vz)
     return (asked < _STAND and speed > _GOES) or (asked > _GOES and speed < _STAND)
+
+
+@kernel
+def rests(vx: float, vz: float, heading: float, root_row: Any) -> bool:
+    """Whether the body stands, is asked to stand, and faces about where it is asked to."""
+    speed = math.hypot(root_row[ROOT_VELOCITY_X], root_row[ROOT_VELOCITY_Z])
+    turned = abs(wrap_angle(heading - root_row[ROOT_HEADING]))
+    return math.hypot(vx, vz) < _STAND and speed < _STILL and turned < _ASIDE
 
 
 @kernel
@@ -180,11 +191,13 @@ def plan(
         tied = ties.busy[n] == 2 or (
             not leave and (ties.busy[n] == 1 or (ties.free.shape[0] > 0 and not ties.free[frame]))
         )
+        planned.timer[n] = max(planned.timer[n], 0.0)
         if tied:
-            planned.timer[n] = max(planned.timer[n], 0.0)
             planned.impatience[n] = 0.0
             planned.eager[n] = False
-        if not tied and (leave or changed or planned.eager[n] or planned.timer[n] <= 1e-6):
+        # Who rests is not made to change its mind about how: a jump between two ways of standing only shows.
+        due = planned.timer[n] <= 1e-6 and not rests(vx, vz, heading, root[n])
+        if not tied and (leave or changed or planned.eager[n] or due):
             searching += 1
             planned.due[n] = True
             planned.timer[n] = limits[INTERVAL]
