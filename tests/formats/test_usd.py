@@ -301,6 +301,24 @@ def test_a_file_that_ends_the_reader_does_not_end_us(tmp_path: Path, monkeypatch
     assert ambulo.load(path).frame_count == 3
 
 
+def test_an_interrupted_question_leaves_no_answer_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = stage(tmp_path)
+    ambulo.load(path)
+    client = usd_worker._CLIENT
+    assert client is not None
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(client, "_answer", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ambulo.load(path)
+    monkeypatch.undo()
+    (tmp_path / "other.usda").write_text("#usda 1.0\n")
+    with pytest.raises(NoMotionError):
+        ambulo.load(tmp_path / "other.usda")
+
+
 def test_what_usd_cannot_hold_is_not_written(tmp_path: Path) -> None:
     original = motion()
     with pytest.raises(FormatError, match="no option 'order'"):

@@ -78,6 +78,9 @@ class _Client:
             answer = self._answer()
         except OSError:
             answer = None
+        except BaseException:  # interrupted: its answer, still to come, must not be taken for that to the next question
+            self.close()
+            raise
         finally:
             timer.cancel()
         if answer is None:
