@@ -21,7 +21,7 @@ from ambulo.database import download as downloads
 from ambulo.database.archives import extract
 from ambulo.database.database import Database
 from ambulo.database.download import download
-from ambulo.database.fetch import LOCK_FILE, fetch
+from ambulo.database.fetch import LOCK_FILE, fetch, make_project
 from ambulo.database.preset import PRESETS, Preset, load_preset, preset_names
 from ambulo.database.project import load_project
 from ambulo.errors import ProjectError
@@ -346,6 +346,26 @@ def test_from_address_to_database(site: Site, tmp_path: Path, takes_zip: bytes) 
     assert clips["60_01"].frame_count == 121
     assert clips["01_01"].start_time == pytest.approx(0.1) and clips["60_01"].start_time == 0.0
     assert clips["60_01"].tags == ("slow",)
+
+
+def test_a_table_of_cuts_is_written_as_corrections(tmp_path: Path) -> None:
+    takes = tmp_path / "100STYLE"
+    for name in ("Angry/Angry_FW", "Angry/Angry_TR1", "Neutral/Neutral_ID"):
+        path = takes / f"{name}.bvh"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save(walker(1, seconds=2.0), path)
+    table = "STYLE_NAME,FW_START,FW_STOP,TR1_START,TR1_STOP,ID_START,ID_STOP\n"
+    (takes / "Frame_Cuts.csv").write_text(table + "Angry,10,50,N/A,N/A,1,2\nNeutral,1,2,3,4,5,55\n", encoding="utf-8")
+    make_project(load_preset("100style"), takes, tmp_path / "p", "styles")
+    project = load_project(tmp_path / "p")
+    found = {spec.file.split("/")[-1]: (spec.start_frame, spec.stop_frame) for spec in project.takes}
+    assert found == {"Angry_FW.bvh": (10, 50), "Neutral_ID.bvh": (5, 55)}
+    by_glob = {source.glob: source.tags for source in project.sources}
+    assert by_glob == {"**/*_FW.bvh": ("walk", "forward"), "**/*_ID.bvh": ("idle",), "**/*_TR?.bvh": ("transition",)}
+    (takes / "Frame_Cuts.csv").write_text("NAME,FW_START\nAngry,1\n", encoding="utf-8")
+    with pytest.raises(ProjectError, match="no column 'STYLE_NAME'"):
+        make_project(load_preset("100style"), takes, tmp_path / "q", "styles")
+    assert not (tmp_path / "q").exists()
 
 
 def test_what_was_fetched_once_must_stay_the_same(site: Site, tmp_path: Path, takes_zip: bytes) -> None:

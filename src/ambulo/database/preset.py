@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ambulo.database.cut_table import CutTable, read_cuts
 from ambulo.database.discover import source_of
 from ambulo.database.licences import is_non_commercial
 from ambulo.database.play_settings import PlaySettings
@@ -70,10 +71,12 @@ class PresetProject(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         roles: humanoid role -> joint name, where detection needs help.
         prepare: constants of the preparation.
         play: tags that are shown or hidden while nothing is asked for.
+        cuts: a table that comes with the takes and says which frames to use.
     """
 
     rate: float = 60.0
     mirror: bool = True
+    cuts: CutTable | None = None
     sources: tuple[PresetSource, ...] = (PresetSource(),)
     roles: dict[str, str] = {}
     prepare: PrepareSettings = PrepareSettings()
@@ -217,5 +220,7 @@ def apply_preset(preset: Preset, takes: Path, folder: Path, name: str) -> tuple[
         play=preset.project.play,
         folder=folder,
     )
+    if preset.project.cuts is not None:
+        project = msgspec.structs.replace(project, takes=read_cuts(preset.project.cuts, takes, project))
     check_values(project, "", folder / "ambulo.toml")
     return project, unmatched
