@@ -151,6 +151,14 @@ def rest_toe_height(skeleton: Skeleton) -> float | None:
 
     None where the rest pose does not stand there.
     """
+    kept = skeleton.__dict__
+    if "_rest_toe_height" not in kept:  # thousands of takes share one skeleton; it never changes
+        kept["_rest_toe_height"] = _rest_toe_height(skeleton)
+    height: float | None = kept["_rest_toe_height"]
+    return height
+
+
+def _rest_toe_height(skeleton: Skeleton) -> float | None:
     if any(role not in skeleton.roles for role in NEEDED) or not _stands(skeleton):
         return None
     joints, points, _ = toe_points(skeleton)
@@ -343,7 +351,10 @@ def _from_take(skeleton: Skeleton, motion: Motion, pose: GlobalPose) -> Double:
         frames[upper] = _limb_frame(q[:, upper], upper_bone, out, side_hint, elbow_axis)
         if hand is not None:
             lower_bone = _bone(p, q, elbow, hand)
-            frames[elbow] = _limb_frame(q[:, elbow], lower_bone, out, side_hint, elbow_axis)
+            # To bend an elbow leaves its hinge where the upper arm has it; forearms twist as well, and in a take of
+            # gestures more than they bend, so the upper arm's hinge is the better witness.
+            hinge = quaternions.rotate(quaternions.multiply(q[:, upper], frames[upper]), elbow_axis)
+            frames[elbow] = _limb_frame(q[:, elbow], lower_bone, out, hinge, elbow_axis)
             put(hand, quaternions.multiply(q[:, elbow], frames[elbow]))
         else:
             put(elbow, quaternions.multiply(q[:, upper], frames[upper]))
@@ -447,13 +458,18 @@ def _two_axes(first: Double, wanted_first: Double, second: Double, wanted_second
 
 
 def _snapped_axis(axis: Double, bone: Double) -> Double:
-    """An axis square to a bone; the coordinate axis within 30 degrees, so that all takes of a skeleton agree."""
+    """An axis square to a bone; the coordinate axis near it, so that all takes of a skeleton agree.
+
+    Near is within 30 degrees; where the bone itself lies along a coordinate axis, the nearest one: such rigs put the
+    hinge on an axis too.
+    """
     bone = _unit(bone)
     axis = _unit(axis - (axis @ bone) * bone)
     best = int(np.argmax(np.abs(axis)))
     straight = np.zeros(3)
     straight[best] = np.sign(axis[best])
-    return straight if abs(axis[best]) > np.cos(np.radians(30.0)) and abs(straight @ bone) < 0.2 else axis
+    near = np.cos(np.radians(46.0 if np.abs(bone).max() > 0.999 else 30.0))
+    return straight if abs(axis[best]) > near and abs(straight @ bone) < 0.2 else axis
 
 
 def _snapped(turn: Double) -> Double:

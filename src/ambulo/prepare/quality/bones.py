@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ambulo.formats.units import HUMAN_SPAN, body_span, guess_unit, looks_human
+from ambulo.formats.units import HUMAN_SPAN, guess_unit
 from ambulo.prepare.quality.examination import Examination, runs
 from ambulo.prepare.quality.finding import Finding, Proposal
 
@@ -93,20 +93,11 @@ def _carriers(exam: Examination) -> set[int]:
     return carriers
 
 
-def human_size(exam: Examination) -> float:
-    """Size of the body over an adult's, along its bones, in any pose; 0 where it is no person's."""
-    skeleton = exam.motion.skeleton
-    if not looks_human(skeleton.names):
-        return 0.0
-    ends = np.nan_to_num(np.linalg.norm(skeleton.end_offsets, axis=-1))
-    return body_span(skeleton.parents, np.linalg.norm(exam.motion.positions[0], axis=-1), ends) / HUMAN_SPAN
-
-
 def find_size(exam: Examination) -> list[Finding]:
     """A body with a person's joints, but not of a person's size."""
     motion = exam.motion
     skeleton = motion.skeleton
-    size = human_size(exam)
+    size = exam.human_size
     if size == 0.0 or SMALLEST <= size <= LARGEST:
         return []
     span = size * HUMAN_SPAN

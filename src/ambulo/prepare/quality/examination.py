@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.formats.units import HUMAN_SPAN, body_span, looks_human
 from ambulo.motion.humanoid import detect_roles
 from ambulo.motion.kinematics import GlobalPose, forward_motion
 from ambulo.motion.motion import Motion
@@ -47,8 +48,9 @@ class Examination:
         other = Examination.__new__(Examination)
         other.motion, other.settings, other.file_rate = replace(self.motion, rate=rate), self.settings, self.file_rate
         other.pose = self.pose
-        if "steps" in self.__dict__:  # metres, not m/s: they are the same at any rate
-            other.__dict__["steps"], other.__dict__["longest_steps"] = self.steps, self.longest_steps
+        for name in ("steps", "longest_steps", "human_size"):  # metres, not m/s: they are the same at any rate
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
         return other
 
     @cached_property
@@ -110,6 +112,15 @@ class Examination:
                 joint = int(skeleton.parents[joint])
             longest = max(longest, length)
         return longest
+
+    @cached_property
+    def human_size(self) -> float:
+        """Size of the body over an adult's, along its bones, in any pose; 0 where it is no person's."""
+        skeleton = self.motion.skeleton
+        if not looks_human(skeleton.names):
+            return 0.0
+        ends = np.nan_to_num(np.linalg.norm(skeleton.end_offsets, axis=-1))
+        return body_span(skeleton.parents, np.linalg.norm(self.motion.positions[0], axis=-1), ends) / HUMAN_SPAN
 
     @cached_property
     def floor(self) -> FloorReport:

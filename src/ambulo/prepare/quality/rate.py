@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.prepare.quality.bones import LARGEST, SMALLEST, human_size
+from ambulo.prepare.quality.bones import LARGEST, SMALLEST
 from ambulo.prepare.quality.examination import Examination
 from ambulo.prepare.quality.finding import Finding, Proposal
 
@@ -40,6 +40,8 @@ SLOWEST_RATE = 1.0
 REPEATED = 0.4
 """Part of all frames that repeat the one before, evenly spread, where a take was captured at a lower rate."""
 
+STILL_STEP = 5e-5
+"""Metres that no joint moves farther between a frame and its repetition."""
 KEYED = frozenset({"gltf", "glb", "usda", "usdc", "usdz", "fbx"})
 """Formats that write times in seconds, and that mostly hold motion made by hand, which obeys neither clock."""
 
@@ -73,7 +75,7 @@ def find_rate(exam: Examination) -> list[Finding]:
             )
         ]
     found = _repeats(exam)
-    if found or not exam.has_legs or not SMALLEST <= human_size(exam) <= LARGEST:
+    if found or not exam.has_legs or not SMALLEST <= exam.human_size <= LARGEST:
         return found
     swing, steps = swing_time(exam)
     if steps >= LEAST_STEPS and swing < SHORTEST_SWING:
@@ -109,8 +111,10 @@ def _wrong(exam: Examination, said: str, value: float, unit: str, factor: float)
 
 def _repeats(exam: Examination) -> list[Finding]:
     steps = exam.longest_steps
-    moving = np.percentile(steps, 90) if steps.size else 0.0
-    if steps.size < 12 or moving < 1e-4:
+    if steps.size < 12 or np.count_nonzero(steps < STILL_STEP) < REPEATED * steps.size:
+        return []
+    moving = np.percentile(steps, 90)
+    if moving < 1e-4:
         return []
     still = steps < 1e-3 * moving
     moves = np.flatnonzero(~still)
@@ -149,7 +153,8 @@ def swing_time(exam: Examination) -> tuple[float, int]:
         if len(path) < 8:
             continue
         speed = np.hypot(*_gradient(path).T)
-        top = float(np.percentile(speed, 95))
+        place = int(0.95 * (len(speed) - 1))
+        top = float(np.partition(speed, place)[place])
         moving = np.flatnonzero(np.diff(np.concatenate([[False], speed > 0.25 * top, [False]]).astype(np.int8)))
         starts, stops = moving[::2], moving[1::2]
         if not len(starts):
