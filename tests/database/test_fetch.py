@@ -24,6 +24,7 @@ from ambulo.database.download import download
 from ambulo.database.fetch import LOCK_FILE, fetch, make_project
 from ambulo.database.preset import PRESETS, Preset, load_preset, preset_names
 from ambulo.database.project import load_project
+from ambulo.database.takes import find_takes
 from ambulo.errors import ProjectError
 from ambulo.formats.registry import save
 
@@ -358,6 +359,7 @@ def test_a_table_of_cuts_is_written_as_corrections(tmp_path: Path) -> None:
     (takes / "Frame_Cuts.csv").write_text(table + "Angry,10,50,N/A,N/A,1,2\nNeutral,1,2,3,4,5,55\n", encoding="utf-8")
     make_project(load_preset("100style"), takes, tmp_path / "p", "styles")
     project = load_project(tmp_path / "p")
+    assert {spec.file for spec in project.takes} < {take.label for take in find_takes(project)}
     found = {spec.file.split("/")[-1]: (spec.start_frame, spec.stop_frame) for spec in project.takes}
     assert found == {"Angry_FW.bvh": (10, 50), "Neutral_ID.bvh": (5, 55)}
     by_glob = {source.glob: source.tags for source in project.sources}

@@ -62,10 +62,14 @@ def read_cuts(cuts: CutTable, takes: Path, project: Project) -> tuple[TakeSpec, 
             if begin is not None and end is not None and 0 <= begin < end:
                 known[f"{row[cuts.row]}{cuts.join}{kind}".lower()] = (begin, end)
     specs = []
-    for take in find_takes(project):
+    # The project's folder need not be there yet: its takes are found from their own.
+    here = tuple(msgspec.structs.replace(source, path=".") for source in project.sources)
+    for take in find_takes(msgspec.structs.replace(project, folder=takes, sources=here)):
         span = known.get(Path(take.relative).stem.lower())
         if span is not None:
-            specs.append(TakeSpec(file=take.label, start_frame=span[0], stop_frame=span[1]))
+            prefix = project.sources[take.source].path.rstrip("/")
+            label = take.label if prefix in ("", ".") else f"{prefix}/{take.label}"
+            specs.append(TakeSpec(file=label, start_frame=span[0], stop_frame=span[1]))
     return tuple(specs)
 
 
