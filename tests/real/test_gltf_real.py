@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -112,3 +113,14 @@ def test_a_character_written_and_read_again_is_the_same(characters: Path, tmp_pa
         assert a.rate == b.rate
         np.testing.assert_allclose(a.positions, b.positions, atol=1e-6)
         np.testing.assert_allclose(a.rotations, b.rotations, atol=1e-6)
+
+
+def test_reading_takes_little_memory(characters: Path) -> None:
+    for name in ("humanoid_50clips", "horse_14clips"):
+        path = characters / f"{name}.glb"
+        ambulo.load_all(path)
+        tracemalloc.start()
+        ambulo.load_all(path)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 10 * path.stat().st_size
