@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ambulo
-from ambulo.errors import FormatError, NoMotionError
+from ambulo.errors import AmbuloError, FormatError, NoMotionError
 from ambulo.formats import usd_worker
 from ambulo.maths import quaternions
 from ambulo.motion.kinematics import forward, forward_motion
@@ -317,6 +317,19 @@ def test_an_interrupted_question_leaves_no_answer_behind(tmp_path: Path, monkeyp
     (tmp_path / "other.usda").write_text("#usda 1.0\n")
     with pytest.raises(NoMotionError):
         ambulo.load(tmp_path / "other.usda")
+
+
+def test_without_usd_core_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = stage(tmp_path)
+    if usd_worker._CLIENT is not None:
+        usd_worker._CLIENT.close()
+    (tmp_path / "lib" / "pxr").mkdir(parents=True)
+    (tmp_path / "lib" / "pxr" / "__init__.py").write_text("raise ImportError('no pxr here')\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "lib"))
+    with pytest.raises(AmbuloError, match=r"no pxr here.*ambulo\[formats\]"):
+        ambulo.load(path)
+    monkeypatch.undo()
+    assert ambulo.load(path).frame_count == 3
 
 
 def test_what_usd_cannot_hold_is_not_written(tmp_path: Path) -> None:
