@@ -315,6 +315,7 @@ def _from_take(skeleton: Skeleton, motion: Motion, pose: GlobalPose) -> Double:
     role = skeleton.role
     body = _body_frames(skeleton, p)
     frames: dict[int, Double] = {}
+    near = 60.0 if _lies_along_axes(skeleton) else 30.0
 
     def put(joint: int, canonical: NDArray[np.floating], weights: Double | None = None, snap: bool = True) -> None:
         """The mean rotation from canonical axes to a joint's own, over time."""
@@ -322,7 +323,7 @@ def _from_take(skeleton: Skeleton, motion: Motion, pose: GlobalPose) -> Double:
         mean = np.einsum("tij,t->ij", relative, np.ones(len(p)) if weights is None else weights)
         u, _, v = np.linalg.svd(mean)
         turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ v)]) @ v
-        frames[joint] = np.asarray(quaternions.from_matrix(_snapped(turn) if snap else turn), np.float64)
+        frames[joint] = np.asarray(quaternions.from_matrix(_snapped(turn, near) if snap else turn), np.float64)
 
     hips = role("hips")
     chest = skeleton.roles.get("chest", skeleton.roles.get("spine", hips))
@@ -353,7 +354,8 @@ def _from_take(skeleton: Skeleton, motion: Motion, pose: GlobalPose) -> Double:
             lower_bone = _bone(p, q, elbow, hand)
             # To bend an elbow leaves its hinge where the upper arm has it; forearms twist as well, and in a take of
             # gestures more than they bend, so the upper arm's hinge is the better witness.
-            hinge = quaternions.rotate(quaternions.multiply(q[:, upper], frames[upper]), elbow_axis)
+            turned = quaternions.multiply(q[:, upper], frames[upper])
+            hinge = np.asarray(quaternions.rotate(turned, elbow_axis), np.float64)
             frames[elbow] = _limb_frame(q[:, elbow], lower_bone, out, hinge, elbow_axis)
             put(hand, quaternions.multiply(q[:, elbow], frames[elbow]))
         else:
@@ -472,9 +474,17 @@ def _snapped_axis(axis: Double, bone: Double) -> Double:
     return straight if abs(axis[best]) > near and abs(straight @ bone) < 0.2 else axis
 
 
-def _snapped(turn: Double) -> Double:
-    """The turn of a cube within 30 degrees, else the turn itself."""
-    best, nearest = turn, np.cos(np.radians(30.0))
+def _lies_along_axes(skeleton: Skeleton) -> bool:
+    """Whether the bones of the limbs lie along coordinate axes: such rigs turn all their frames by right angles."""
+    parts = ("lower_leg", "foot", "forearm", "hand")
+    joints = [j for s in ("left", "right") for p in parts if (j := skeleton.roles.get(f"{s}_{p}")) is not None]
+    bones = _unit(skeleton.offsets[joints])
+    return bool((np.abs(bones).max(axis=1) > 0.999).mean() > 0.9)
+
+
+def _snapped(turn: Double, degrees: float) -> Double:
+    """The turn of a cube within some degrees, else the turn itself."""
+    best, nearest = turn, np.cos(np.radians(degrees))
     for order in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)):
         cube = np.zeros((3, 3))
         for row, column in enumerate(order):
