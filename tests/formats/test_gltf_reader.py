@@ -218,6 +218,17 @@ def test_scale_over_time_moves_what_is_below(tmp_path: Path) -> None:
     assert "scale" in [note.code for note in motion.source.notes]
 
 
+def test_a_scale_that_only_the_clip_has_holds_at_rest_too(tmp_path: Path) -> None:
+    nodes = [{"name": "Armature", "children": [1]}, *chain(2)]
+    nodes[1]["children"] = [2]
+    gltf = Gltf(nodes, [1, 2])
+    gltf.channel(0, "scale", [0, 1], [[0.01] * 3, [0.01] * 3])
+    gltf.channel(1, "translation", [0, 1], [[0, 1, 0], [5, 1, 0]])
+    motion = ambulo.load(gltf.save(tmp_path / "a.glb"))
+    np.testing.assert_allclose(motion.skeleton.rest_positions(), [[0, 0.01, 0], [0, 0.02, 0]], atol=1e-7)
+    np.testing.assert_allclose(world(motion, -1), [[0.05, 0.01, 0], [0.05, 0.02, 0]], atol=1e-7)
+
+
 def test_without_a_skin_the_moved_nodes_are_the_joints(tmp_path: Path) -> None:
     nodes = [{"name": "scene", "children": [1, 4]}, *chain(3), {"name": "lamp"}]
     for node in nodes[1:3]:

@@ -180,6 +180,11 @@ def _sample(
         np.ascontiguousarray(of_channel[:, 3]),
         *poses[1:],
     )
+    if len(poses.scales) > 1:
+        # A node that has one and the same scale in all clips, and another at rest, was scaled in the clips only (an
+        # armature in centimetres): at rest it must have that scale too, or offsets and motion would not agree.
+        still = (np.ptp(poses.scales[1:], axis=0) <= 1e-5 * np.abs(poses.scales[1])).all(axis=1)
+        poses.scales[0, still] = poses.scales[1, still]
     unused = sorted({int(node) for node in channels.node[columns < 0]})
     if unused:
         names = ", ".join(repr(document.root.nodes[node].name or f"node {node}") for node in unused[:5])
