@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ambulo.control.controller import Controller
 from ambulo.control.settings import ControlSettings
 from ambulo.errors import ControlError, nearest_names
+from ambulo.motion.quadruped import is_quadruped
 
 if TYPE_CHECKING:
     from ambulo.database.database import Database
@@ -36,7 +37,7 @@ CONTROLLERS: dict[str, Callable[[Database, SearchIndex, ControlSettings], Contro
 def create_controller(
     name: str, database: Database, index: SearchIndex, settings: ControlSettings | None = None
 ) -> Controller:
-    """A full stack: the controller of that name, inertialized, with locked feet.
+    """A full stack: the controller of that name, inertialized, with locked feet (those of two-legged bodies).
 
     Args:
         name: a key of :data:`CONTROLLERS`.
@@ -56,4 +57,9 @@ def create_controller(
     if maker is None:
         raise ControlError(f"no controller {name!r}; {nearest_names(name, CONTROLLERS)}", key="controller")
     bare = maker(database, index, settings)
-    return FootLock(Inertialize(bare, settings.inertialize), foot_geometry(database), settings.foot_lock)
+    smooth = Inertialize(bare, settings.inertialize)
+    if is_quadruped(database.skeleton):
+        return (
+            smooth  # a lock of two legs that bend thrice pulls the hips about: worse than what the data itself slides
+        )
+    return FootLock(smooth, foot_geometry(database), settings.foot_lock)
