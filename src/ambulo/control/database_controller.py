@@ -292,6 +292,9 @@ class DatabaseController:
             stops[who] = np.maximum(frame_set.run_stops[start], commitments.stop[who])
         movers = np.concatenate(jumped) if jumped else NOBODY
         left = state.playhead[movers].astype(np.int64)
+        # Who has just changed its mind keeps to the new choice for a while, or it never finishes a step.
+        hasty = movers[state.memory.is_brief(movers, left, self._brief_frames)]
+        planned.timer[hasty] = np.maximum(planned.timer[hasty], self.settings.search.dwell)
         memory = state.memory.later(dt, movers, left, jump[movers], self._margin_frames, self._brief_frames)
         transitioned |= state.arriving
         return Plan(

@@ -38,6 +38,12 @@ class Memory:
             return None
         return np.ascontiguousarray(np.where(recent[:, :slots, None], self.ranges[who][:, :slots], 0))
 
+    def is_brief(self, who: NDArray[np.int64], left: NDArray[np.int64], briefest: int) -> NDArray[np.bool_]:
+        """bool ``[n]``: whether what some characters leave at frames ``left`` was played for less than so many."""
+        played = left - self.landed[who]
+        brief: NDArray[np.bool_] = (played >= 0) & (played < briefest)
+        return brief
+
     def later(
         self,
         dt: float,
@@ -61,8 +67,7 @@ class Memory:
         if not len(who):
             return Memory(self.landed, self.ranges, ages)
         landed, ranges = self.landed.copy(), self.ranges.copy()
-        played = left - landed[who]
-        brief = (played >= 0) & (played < briefest)
+        brief = self.is_brief(who, left, briefest)
         forget, start, stop = who[brief], landed[who][brief] - margin, left[brief] + margin + 1
         ranges[forget, 1:], ages[forget, 1:] = ranges[forget, :-1], ages[forget, :-1]
         ranges[forget, 0, 0], ranges[forget, 0, 1] = start, stop

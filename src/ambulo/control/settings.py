@@ -79,6 +79,7 @@ class SearchSettings:
             none.
         memory_margin: seconds before and after what was played of it that count as the same moment.
         memory_brief: seconds; only what was left sooner than this after it began is remembered: it led nowhere.
+        dwell: seconds until the next search after such a brief stay, unless the wish changes or the clip ends.
         preference: how much less a frame costs for each preferred tag that it carries, in units of ``bias``.
         event_lead: seconds before an event's marker at which its clip is entered at the earliest.
         event_wait: seconds that a character plays on, without searching, for the best moment to enter.
@@ -99,6 +100,7 @@ class SearchSettings:
     memory: float = 1.0
     memory_margin: float = 0.15
     memory_brief: float = 0.35
+    dwell: float = 0.3
     preference: float = 2.0
     event_lead: float = 1.0
     event_wait: float = 0.5
@@ -117,6 +119,7 @@ class SearchSettings:
             "memory",
             "memory_margin",
             "memory_brief",
+            "dwell",
             "preference",
             "event_lead",
             "event_wait",
