@@ -44,6 +44,10 @@ class Arguments:
     """Metres a second, for the paths that have a speed; a walk if left out."""
     tags: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG[,TAG]")] = ()
     """Tags that every frame shown must carry, with commas between them; may be given several times."""
+    prefer: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG[,TAG]")] = ()
+    """Tags that are preferred, as --tags; others may still be shown."""
+    event: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG@SECONDS")] = ()
+    """A tag whose range shall begin at that second, such as jump@2.0; may be given several times."""
     count: int = 1
     """Number of characters."""
     seed: int = 0
@@ -138,6 +142,19 @@ def make_script(arguments: Arguments) -> Script:
         ControlError: no script of that name, or options that it does not take.
         FormatError: the input is no recording.
     """
+    from ambulo.control.asking_script import AskingScript, parse_event
+
+    script = _plain_script(arguments)
+    preferred = _names(arguments.prefer)
+    events = tuple(sorted((parse_event(text) for text in arguments.event), key=lambda event: event[1]))
+    return AskingScript(script, preferred, events) if preferred or events else script
+
+
+def _names(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(tag for part in texts for tag in map(str.strip, part.split(",")) if tag)
+
+
+def _plain_script(arguments: Arguments) -> Script:
     from ambulo.control.scripts import SCRIPTS, create_script, from_file
     from ambulo.errors import ControlError, nearest_names
 
@@ -147,7 +164,7 @@ def make_script(arguments: Arguments) -> Script:
     if name not in SCRIPTS:
         raise ControlError(f"there is no path {arguments.path!r}; {nearest_names(arguments.path, PATHS)}", key="path")
     options: dict[str, Any] = {}
-    tags = tuple(tag for part in arguments.tags for tag in map(str.strip, part.split(",")) if tag)
+    tags = _names(arguments.tags)
     if tags:
         options["tags"] = tags
     if arguments.speed is not None:
