@@ -19,6 +19,8 @@ from ambulo.prepare.contacts import contacts
 from ambulo.prepare.corrections import Corrections
 from ambulo.prepare.floor import floor_height
 from ambulo.prepare.glitches import SERIOUS, Glitch, find_glitches
+from ambulo.prepare.quality.examination import Examination
+from ambulo.prepare.quality.rate import find_rate
 from ambulo.prepare.root import attach_root, root_motion
 from ambulo.prepare.settings import PrepareSettings
 from ambulo.prepare.travel import feet_travel, with_travel
@@ -92,6 +94,8 @@ def prepare_take(
     if corrections is not None:
         trim = _corrected(trim, corrections, motion)
     notes += [Note("trim", reason) for reason in trim.reasons]
+    doubts = find_rate(Examination(motion, settings, motion.rate, pose))
+    notes += [Note("rate", f"{doubt.message}; {doubt.remedy}", warning=True) for doubt in doubts if doubt.proposal]
     start_time = trim.start_frame / motion.rate
     part = slice(trim.start_frame, trim.stop_frame)
     motion, pose = motion.slice(part.start, part.stop), GlobalPose(pose.positions[part], pose.rotations[part])

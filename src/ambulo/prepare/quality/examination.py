@@ -32,6 +32,7 @@ class Examination:
         motion: the take, finite, at least one frame, at the rate that is taken for true.
         settings: constants of the preparation.
         file_rate: frames a second as the file says it: findings speak in its seconds.
+        pose: the motion's global pose where the caller has it already.
 
     Attributes:
         motion: with roles.
@@ -39,9 +40,11 @@ class Examination:
         pose: in the world.
     """
 
-    def __init__(self, motion: Motion, settings: PrepareSettings, file_rate: float) -> None:
+    def __init__(
+        self, motion: Motion, settings: PrepareSettings, file_rate: float, pose: GlobalPose | None = None
+    ) -> None:
         self.motion, self.settings, self.file_rate = motion, settings, file_rate
-        self.pose: GlobalPose = forward_motion(motion)
+        self.pose: GlobalPose = pose or forward_motion(motion)
 
     def at_rate(self, rate: float) -> Examination:
         """The same take, taken to be at another rate."""
