@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -121,3 +122,19 @@ def test_the_project_file_keeps_what_it_says_of_skeletons(make_project: Make) ->
     project = load_project(make_project(text=text))
     (project.folder / "ambulo.toml").write_text(project_text(project))
     assert load_project(project.folder) == project
+
+
+def test_clips_of_one_file_keep_their_names_and_the_tags_in_them(make_project: Make) -> None:
+    text = PROJECT + 'glob = "**/*.glb"\n'
+    project = make_project(text=text)
+    (project / "takes").mkdir(exist_ok=True)
+    clips = [replace(walker(seed), name=name) for seed, name in ((1, "Walk_Loop"), (2, "Jump_Start"))]
+    brief = replace(walker(3).slice(0, 4), name="T_Pose")
+    ambulo.save([*clips, brief], project / "takes" / "hero.glb")
+    report = build_frames(project)
+    assert (report.used, report.problems) == (1, ())
+    assert [w.code for w in report.warnings if "T_Pose" in w.message] == ["clip_left_out"]
+    database = Database.open(project)
+    assert [c.name for c in database.clips if not c.mirrored] == ["hero/Walk_Loop", "hero/Jump_Start"]
+    assert "jump" in database.clips_by_name["hero/Jump_Start"].tags
+    assert "jump" not in database.clips_by_name["hero/Walk_Loop"].tags

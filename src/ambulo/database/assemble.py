@@ -17,7 +17,7 @@ from ambulo.database.manifest import VERSION, Manifest, SkeletonRecord
 from ambulo.database.project import Project
 from ambulo.database.records import BuildState, ClipRecord, Summary, TakeRecord
 from ambulo.database.storage import Array, RowWriter
-from ambulo.database.tags import merge_ranges
+from ambulo.database.tags import merge_ranges, mirrored_tag, words_of
 from ambulo.database.takes import Take
 from ambulo.motion.motion import Note
 
@@ -98,6 +98,12 @@ def lay_out(
                 source = project.sources[take.source]
                 said, place = annotations[number], {"number": len(clips), "offset": frame}
                 clip_ranges = list(tag_frames(said.tags, entry, project.rate, mirrored=mirrored, **place))
+                own = _own_name(take, record, index) if "name" in source.tags_from else ""
+                known = {r.tag for r in clip_ranges}
+                for word in words_of(own):
+                    tag = mirrored_tag(word) if mirrored else word
+                    if tag not in known:
+                        clip_ranges.append(FrameRange(len(clips), tag, frame, frame + entry.frame_count, "name"))
                 ranges += clip_ranges
                 numbers += number_frames(said.numbers, entry, project, mirrored=mirrored, **place)
                 clip = Clip(
@@ -170,6 +176,13 @@ def _difference(skeleton: SkeletonRecord, chosen: SkeletonRecord) -> str:
     )
 
 
+def _own_name(take: Take, record: TakeRecord, index: int) -> str:
+    """What a file of several clips calls one of them; empty where that says no more than the file's own name."""
+    name = record.clips[index].name.strip().replace("/", "_")
+    alone = len(record.clips) == 1 or name.startswith(PurePosixPath(take.relative).stem)
+    return "" if alone else name
+
+
 def _clip_names(project: Project, takes: Sequence[Take], records: Sequence[TakeRecord]) -> dict[tuple[int, int], str]:
     """A unique name for every clip: the take's path in its source, led by the source's where two have the same."""
     stems = [PurePosixPath(take.relative).with_suffix("").as_posix() for take in takes]
@@ -181,7 +194,8 @@ def _clip_names(project: Project, takes: Sequence[Take], records: Sequence[TakeR
         if base in repeated:
             base = f"{PurePosixPath(project.sources[take.source].path).name or take.source}/{base}"
         for index in range(len(record.clips)):
-            name = base if index == 0 else f"{base}_{index + 1}"
+            own = _own_name(take, record, index)
+            name = f"{base}/{own}" if own else base if index == 0 else f"{base}_{index + 1}"
             count = 2
             while name in used:
                 name, count = f"{base}_{count}", count + 1

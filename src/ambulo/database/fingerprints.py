@@ -23,6 +23,9 @@ from ambulo.maths.user_cache import user_cache
 FRAME_ROOMS = ("maths", "motion", "formats", "prepare")
 """Packages whose code decides what the frames of a take are."""
 
+RECORD_VERSION = 2
+"""Of what a record keeps of a take; raised where it keeps more, so that older ones are made anew."""
+
 DATABASE_ROOMS = (*FRAME_ROOMS, "database", "matching")
 """Packages whose code decides what a database holds."""
 
@@ -85,6 +88,7 @@ def take_key(project: Project, source: int, take: TakeInput) -> str:
     """Hash of all that the frames of a take depend on; its tags are not among them."""
     spec = project.sources[source]
     parts = [
+        RECORD_VERSION,
         take.label,
         take.sha256,
         take.companions_sha256,

@@ -96,7 +96,9 @@ def run_job(job: PrepareJob) -> JobResult:
             invalid = clip.frame_count - int(clip.valid.astype(bool).sum())
             source = clip.source
             records.append(
-                ClipRecord(clip.frame_count, clip.start_time, key, invalid, source.licence, source.attribution)
+                ClipRecord(
+                    *(clip.frame_count, clip.start_time, key, invalid, source.licence, source.attribution, clip.name)
+                )
             )
     except AmbuloError as error:
         return JobResult(job.number, TakeRecord(job.key, failure=Failure.of(error)), {})

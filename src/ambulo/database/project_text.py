@@ -174,7 +174,7 @@ def _source_lines(source: SourceSpec, notes: Sequence[str], guesses: Mapping[str
     if source.mapping is not None:
         yield f"mapping = {toml_value(source.mapping)}  # target joint = source joint or role"
     if source.travel != "as_is":
-        yield f"travel = {toml_value(source.travel)}  # the way comes from feet that stand, for clips that walk in place"
+        yield f"travel = {toml_value(source.travel)}  # from standing feet, for clips that walk in place"
     yield f"licence = {toml_value(source.licence)}"
     yield f"attribution = {toml_value(source.attribution)}"
 

@@ -23,6 +23,7 @@ class ClipRecord(msgspec.Struct, frozen=True):
         invalid_count: frames marked as glitches.
         licence: as the file says it.
         attribution: as the file says it.
+        name: as the file calls it; a file of several clips names them.
     """
 
     frame_count: int
@@ -31,6 +32,7 @@ class ClipRecord(msgspec.Struct, frozen=True):
     invalid_count: int = 0
     licence: str = ""
     attribution: str = ""
+    name: str = ""
 
 
 class RetargetRecord(msgspec.Struct, frozen=True):
