@@ -42,7 +42,7 @@ def main() -> None:
     made, done = repair_motion(ambulo.load(OUT / "spoiled.bvh"))
     ambulo.save(made, OUT / "mended.bvh")
     for step in done.steps:
-        print(f"{step.operation}: {step.message} ({step.changed_frames} frames changed)")
+        print(f"{step.operation}: {step.message} ({step.changed_frames} of {done.frame_count} frames changed)")
     print(f"clean now: {ambulo.check(OUT / 'mended.bvh').clean}")
 
 

@@ -92,7 +92,7 @@ def show(mended: Mended) -> None:
     if not report.steps:
         print("  nothing had to be mended")
     for step in report.steps:
-        print(f"  {step.operation}: {step.message} ({step.changed_frames} frames changed)")
+        print(f"  {step.operation}: {step.message} ({step.changed_frames} of {report.frame_count} frames changed)")
         for name in {**step.before, **step.after}:
             before, after = step.before.get(name), step.after.get(name)
             told = " -> ".join(f"{value:.4g}" for value in (before, after) if value is not None)

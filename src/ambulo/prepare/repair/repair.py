@@ -183,7 +183,11 @@ def _spikes(motion: Motion, settings: PrepareSettings) -> tuple[Motion, Step]:
     joints = sorted({span.joint for span in done.mended})
     named = ", ".join(joints[:4]) + (f" and {len(joints) - 4} more" if len(joints) > 4 else "")
     left = f"; {len(done.after)} are left, as they stay away or last too long" if done.after else ""
-    message = f"{len(done.mended)} spans of {named} laid anew{left}" if done.mended else f"nothing to lay anew{left}"
+    message = (
+        f"{len(done.mended)} span{'s' if len(done.mended) > 1 else ''} of {named} laid anew{left}"
+        if done.mended
+        else f"nothing to lay anew{left}"
+    )
     return done.motion, Step(
         operation="spikes",
         changed_frames=changed_frames(motion, done.motion),
