@@ -153,8 +153,8 @@ def _motion(
     offsets, turns = _folded(
         rest_positions[None], rest_rotations[None], rest_scales[None] if scaled else None, world[:1], parents, []
     )
-    size = max(np.abs(local_p).max(initial=0.0), np.abs(offsets).max(initial=0.0))
-    if not size * metres < _LARGEST:
+    # Not by the greatest: of a NaN and a number it may be either.
+    if not all((np.abs(values) * metres < _LARGEST).all() for values in (local_p, offsets, turns)):
         raise FormatError("the skeleton is too large to be one", path=path, joint=names[0])
     convert_p = axes.convert_vectors(local_p * metres, up)
     convert_q = axes.convert_rotations(local_q, up)
