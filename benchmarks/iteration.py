@@ -1,8 +1,8 @@
 """Iterating on a project of 200 clips: one take added, edited, tagged or removed, until a character can be steered.
 
 Each time is that of a new process, the start of Python included: build, open, make the project's controller, and take
-its first step. The takes are synthetic, about twelve seconds each (two minutes in pieces, from as many seeds as it
-takes), and mirrored. Kernels are compiled beforehand. Where the time goes is told by stage, from one further run.
+its first step. The takes are synthetic, about 40 seconds each (two minutes in three pieces, from as many seeds as it
+takes), and mirrored: a million frames. Kernels are compiled by the first build. Where the time goes is told by stage.
 
     python benchmarks/iteration.py [--quick] [--json]
 """

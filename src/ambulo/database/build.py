@@ -22,7 +22,16 @@ from ambulo.database.assemble import (
     write_frames,
     write_tables,
 )
-from ambulo.database.build_files import BUILD_FILE, STAMPS_FILE, read_stamps, read_state, write_stamps
+from ambulo.database.build_files import (
+    BUILD_FILE,
+    STAMPS_FILE,
+    kept_own_stamps,
+    own_stamps,
+    read_stamps,
+    read_state,
+    touched_files,
+    write_stamps,
+)
 from ambulo.database.channels import CHANNELS
 from ambulo.database.fingerprints import (
     DATABASE_ROOMS,
@@ -32,7 +41,14 @@ from ambulo.database.fingerprints import (
     take_key,
 )
 from ambulo.database.licences import licences_of_build
-from ambulo.database.manifest import SkeletonRecord, list_files, read_manifest, verify_files, write_manifest
+from ambulo.database.manifest import (
+    SkeletonRecord,
+    check_files,
+    list_files,
+    read_manifest,
+    verify_files,
+    write_manifest,
+)
 from ambulo.database.prepare_jobs import JobResult, PrepareJob, run_jobs, tensor_name, worker_count
 from ambulo.database.project import Project, load_project
 from ambulo.database.records import BuildState, Inputs, TakeRecord
@@ -111,13 +127,14 @@ def build_frames(
             if strict:
                 _refuse_problems(project, problems_of(takes, state.records, state.excluded), strict=True)
             with suppress(OSError):  # a project that cannot be written to is up to date all the same
-                write_stamps(folder, hasher.stamps)
+                write_stamps(folder, {**hasher.stamps, **kept_own_stamps(read_stamps(folder))})
             return _report(project, folder, takes, state, began, up_to_date=True)
         build = _Build(project, folder, takes, inputs, state, tell)
         try:
             build.prepare(jobs)
             state = build.write(strict, finish)
-            write_stamps(build.staging, hasher.stamps)
+            own = own_stamps(build.staging, read_manifest(build.staging), [c.file for c in CHANNELS])
+            write_stamps(build.staging, {**hasher.stamps, **own})
             swap_in(build.staging, folder)
         except OSError as error:
             raise DatabaseError(
@@ -229,9 +246,12 @@ class _Build:
         """Take over the records of unchanged takes; their frames are copied from the old database."""
         try:
             manifest = read_manifest(self.folder)
-            verify_files(self.folder, manifest, [c.file for c in CHANNELS])  # damage must not be handed on
+            check_files(self.folder, manifest)
+            # Damage must not be handed on; what nobody touched since it was written is not read for that.
+            touched = touched_files(self.folder, manifest, [c.file for c in CHANNELS], read_stamps(self.folder))
+            verify_files(self.folder, manifest, touched)
             self.old = {c.name: map_tensors(self.folder / c.file)[c.name] for c in CHANNELS}
-        except (DatabaseError, KeyError):
+        except (DatabaseError, KeyError, OSError):
             return
         known = {record.native_key or record.key: number for number, record in enumerate(state.records)}
         for number, key in enumerate(self.keys):

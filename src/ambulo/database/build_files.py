@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
+from ambulo.database.manifest import Manifest
 from ambulo.database.records import BuildState
 from ambulo.database.takes import Stamp
 
@@ -27,6 +29,34 @@ def read_stamps(folder: Path) -> dict[str, Stamp]:
         return msgspec.json.decode((folder / STAMPS_FILE).read_bytes(), type=dict[str, Stamp])
     except (OSError, msgspec.DecodeError, RecursionError):
         return {}
+
+
+_OWN = "database:"
+
+
+def own_stamps(folder: Path, manifest: Manifest, names: Iterable[str]) -> dict[str, Stamp]:
+    """What some of a database's own files look like: they are read whole again only if touched since."""
+    stamps = {}
+    for name in names:
+        info = (folder / name).stat()
+        stamps[_OWN + name] = Stamp(info.st_size, info.st_mtime_ns, manifest.checksums[name])
+    return stamps
+
+
+def touched_files(folder: Path, manifest: Manifest, names: Iterable[str], stamps: dict[str, Stamp]) -> list[str]:
+    """Those of a database's own files that are not as they were when they were built."""
+    touched = []
+    for name in names:
+        stamp = stamps.get(_OWN + name)
+        info = (folder / name).stat()
+        if stamp != Stamp(info.st_size, info.st_mtime_ns, manifest.checksums.get(name, "")):
+            touched.append(name)
+    return touched
+
+
+def kept_own_stamps(stamps: dict[str, Stamp]) -> dict[str, Stamp]:
+    """The stamps of a database's own files among others."""
+    return {name: stamp for name, stamp in stamps.items() if name.startswith(_OWN)}
 
 
 def write_stamps(folder: Path, stamps: dict[str, Stamp]) -> None:
