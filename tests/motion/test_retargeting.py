@@ -14,9 +14,10 @@ from ambulo.motion.joint_mapping import map_joints, mapping_text, read_mapping
 from ambulo.motion.kinematics import forward_motion
 from ambulo.motion.mirroring import mirror
 from ambulo.motion.motion import Motion
-from ambulo.motion.reference_pose import reference_pose, standing_toes
+from ambulo.motion.reference_pose import reference_pose
 from ambulo.motion.retargeting import RetargetSettings, retarget, retarget_target
 from ambulo.motion.skeleton import Skeleton
+from ambulo.motion.standing import standing_toes
 from ambulo.synthesis.body import default_skeleton
 from ambulo.synthesis.performance import synthesize
 

@@ -16,7 +16,7 @@ from ambulo.export.png import write_png
 from ambulo.motion.joint_mapping import JointMapping
 from ambulo.motion.kinematics import GlobalPose, forward_motion
 from ambulo.motion.motion import Motion
-from ambulo.motion.reference_pose import standing_toes
+from ambulo.motion.standing import standing_toes
 
 _LEFT, _RIGHT, _MIDDLE = (64, 128, 190), (214, 112, 44), (120, 124, 130)
 _STANDING = 0.035

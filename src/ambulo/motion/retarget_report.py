@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.maths import quaternions
-from ambulo.motion.reference_pose import Standing, toe_contacts
+from ambulo.motion.standing import Standing, toe_contacts
 
 Double = NDArray[np.float64]
 

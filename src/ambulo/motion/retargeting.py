@@ -29,9 +29,10 @@ from ambulo.motion.damped_least_squares import DAMPING, ITERATIONS
 from ambulo.motion.joint_mapping import JointMapping, map_joints
 from ambulo.motion.kinematics import GlobalPose, forward, forward_motion
 from ambulo.motion.motion import Motion, Note
-from ambulo.motion.reference_pose import ReferencePose, Standing, reference_pose, standing_toes
+from ambulo.motion.reference_pose import ReferencePose, reference_pose
 from ambulo.motion.retarget_report import RetargetReport, contact_f1, stage_numbers
 from ambulo.motion.skeleton import Skeleton
+from ambulo.motion.standing import Standing, standing_toes
 
 Double = NDArray[np.float64]
 
