@@ -259,6 +259,9 @@ class DatabaseController:
             frame_set = self.frame_sets.of(required, preferred)
             who = self._all(count) if members is None else members
             groups.append((who, frame_set))
+            # Something else is asked than what was last searched for, or a number, which may have changed.
+            asks = (busy[who] == 0) & ((state.tag_set[who] != frame_set.key) | bool(intent.numbers))
+            busy[who[asks]] = 3
             searching = self._query_kernels.plan(
                 who, Wishes(intent.velocity, intent.facing), playing, ties, frame_set.run_stops, self._features,
                 self._layout, self._constants, self._limits, dt * self.database.rate, dt, planned,
@@ -292,8 +295,8 @@ class DatabaseController:
             stops[who] = np.maximum(frame_set.run_stops[start], commitments.stop[who])
         movers = np.concatenate(jumped) if jumped else NOBODY
         left = state.playhead[movers].astype(np.int64)
-        # Who has just changed its mind keeps to the new choice for a while, or it never finishes a step.
-        hasty = movers[state.memory.is_brief(movers, left, self._brief_frames)]
+        # Who changes its mind again and again keeps to the new choice for a while, or it never finishes a step.
+        hasty = movers[state.memory.is_hasty(movers, left, self._brief_frames)]
         planned.timer[hasty] = np.maximum(planned.timer[hasty], self.settings.search.dwell)
         memory = state.memory.later(dt, movers, left, jump[movers], self._margin_frames, self._brief_frames)
         transitioned |= state.arriving

@@ -57,7 +57,8 @@ class Ties(NamedTuple):
 
     Attributes:
         stops: int64 ``[N]``, a frame up to which they play on whatever their tags say; 0 for none.
-        busy: uint8 ``[N]``: 0 may search, 1 must not before its run ends, 2 must not in this step at all.
+        busy: uint8 ``[N]``: 0 may search, 1 must not before its run ends, 2 must not in this step at all,
+            3 searches even if it rests.
         free: bool ``[F]``, frames that may be left by a jump; ``[0]`` where all may.
     """
 

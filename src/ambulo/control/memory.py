@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 SLOTS = 8
 """Ranges that are remembered at most; the oldest goes first."""
 
+_AGAIN = 0.5  # seconds
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -43,6 +45,11 @@ class Memory:
         played = left - self.landed[who]
         brief: NDArray[np.bool_] = (played >= 0) & (played < briefest)
         return brief
+
+    def is_hasty(self, who: NDArray[np.int64], left: NDArray[np.int64], briefest: int) -> NDArray[np.bool_]:
+        """bool ``[n]``: the same, of those who left something else so soon less than half a second ago."""
+        hasty: NDArray[np.bool_] = self.is_brief(who, left, briefest) & (self.ages[who, 0] < _AGAIN)
+        return hasty
 
     def later(
         self,

@@ -196,7 +196,7 @@ def plan(
             planned.impatience[n] = 0.0
             planned.eager[n] = False
         # Who rests is not made to change its mind about how: a jump between two ways of standing only shows.
-        due = planned.timer[n] <= 1e-6 and not rests(vx, vz, heading, root[n])
+        due = planned.timer[n] <= 1e-6 and (ties.busy[n] == 3 or not rests(vx, vz, heading, root[n]))
         if not tied and (leave or changed or planned.eager[n] or due):
             searching += 1
             planned.due[n] = True

@@ -79,7 +79,8 @@ class SearchSettings:
             none.
         memory_margin: seconds before and after what was played of it that count as the same moment.
         memory_brief: seconds; only what was left sooner than this after it began is remembered: it led nowhere.
-        dwell: seconds until the next search after such a brief stay, unless the wish changes or the clip ends.
+        dwell: seconds until the next search after two such brief stays in a row, unless the wish changes or the clip
+            ends.
         preference: how much less a frame costs for each preferred tag that it carries, in units of ``bias``.
         event_lead: seconds before an event's marker at which its clip is entered at the earliest.
         event_wait: seconds that a character plays on, without searching, for the best moment to enter.
