@@ -6,6 +6,8 @@
 3. A network moves each point by a part of its standard deviation: exact points stay, tolerances need no training of
    their own. It is asked for the mirrored body too, and the mean of both is taken.
 
+What comes out faces better than the first guess, so steps 2 and 3 are done once more from there.
+
 So the completion of turned, moved or mirrored wishes is the turned, moved or mirrored completion, by construction.
 """
 
@@ -16,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.maths import quaternions
+from ambulo.learning.weights import Layers
 from ambulo.posing.gaussian import PoseGaussian
-from ambulo.posing.observations import Observations
+from ambulo.posing.observations import Observations, turn_vectors
 from ambulo.posing.points import MIRRORED, POINT_COUNT, POINTS, mirror_points
 
 Double = NDArray[np.float64]
@@ -26,13 +28,18 @@ Double = NDArray[np.float64]
 _LEFT = [POINTS.index("left_hip"), POINTS.index("left_upper_arm")]
 _RIGHT = [POINTS.index("right_hip"), POINTS.index("right_upper_arm")]
 _HIPS = POINTS.index("hips")
+_NOWHERE = 1e-4
 
 
 def facing_yaws(points: NDArray[np.floating]) -> Double:
-    """Where bodies face, by their hips and shoulders: radians about +Y, 0 is +Z. From ``[N, 43, 3]`` to ``[N]``."""
+    """Where bodies face, by their hips and shoulders: radians about +Y, 0 is +Z. From ``[N, 43, 3]`` to ``[N]``.
+
+    The mean of all bodies that one point allows faces nowhere: 0 then.
+    """
     across = np.asarray(points, np.float64)
     left = (across[:, _LEFT] - across[:, _RIGHT]).sum(axis=1)
-    return np.asarray(np.arctan2(-left[:, 2], left[:, 0]), np.float64)
+    yaws = np.arctan2(-left[:, 2], left[:, 0])
+    return np.asarray(np.where(np.hypot(left[:, 0], left[:, 2]) > _NOWHERE, yaws, 0.0), np.float64)
 
 
 def standing_places(points: NDArray[np.floating]) -> Double:
@@ -44,14 +51,12 @@ def standing_places(points: NDArray[np.floating]) -> Double:
 
 def to_facing(points: NDArray[np.floating], yaws: Double, places: Double) -> Double:
     """Points ``[N, 43, 3]`` in the axes of bodies that stand at ``places`` and face ``yaws``."""
-    turns = np.asarray(quaternions.from_yaw(yaws))[:, None, :]
-    return np.asarray(quaternions.inverse_rotate(turns, np.asarray(points, np.float64) - places[:, None]), np.float64)
+    return turn_vectors(np.asarray(points, np.float64) - places[:, None], -yaws)
 
 
 def from_facing(points: NDArray[np.floating], yaws: Double, places: Double) -> Double:
     """The way back of :func:`to_facing`."""
-    turns = np.asarray(quaternions.from_yaw(yaws))[:, None, :]
-    return np.asarray(quaternions.rotate(turns, np.asarray(points, np.float64)) + places[:, None], np.float64)
+    return turn_vectors(points, yaws) + places[:, None]
 
 
 @dataclass(frozen=True)
@@ -71,10 +76,23 @@ class Guess:
     deviations: Double
 
 
-def guess_points(turned: PoseGaussian, facing: PoseGaussian, wishes: Observations) -> Guess:
-    """The first two steps."""
-    rough, _ = turned.condition(wishes)
-    yaws, places = facing_yaws(rough), standing_places(rough)
+def guess_facing(turned: PoseGaussian, wishes: Observations) -> tuple[Double, Double]:
+    """The first step: yaws ``[N]`` and places ``[N, 3]``.
+
+    Wishes are first moved to about the origin, so that wherever they are asked, the answer is the same to rounding.
+    """
+    weights = wishes.rows.sum(axis=1)
+    placed = np.abs(weights) > 0.5
+    middle = np.zeros((wishes.count, 3))
+    if placed.any():
+        middle = (wishes.values[:, placed] / weights[placed, None]).mean(axis=1)
+        middle[:, 1] = 0.0
+    rough, _ = turned.condition(wishes.seen_from(np.zeros(wishes.count), middle))
+    return facing_yaws(rough), standing_places(rough) + middle
+
+
+def guess_points(facing: PoseGaussian, wishes: Observations, yaws: Double, places: Double) -> Guess:
+    """The second step, for bodies that stand at ``places`` ``[N, 3]`` and face ``yaws`` ``[N]``."""
     points, deviations = facing.condition(wishes.seen_from(yaws, places))
     return Guess(yaws, places, points, deviations)
 
@@ -90,11 +108,6 @@ INPUT_COUNT = 6 * POINT_COUNT
 OUTPUT_COUNT = 3 * POINT_COUNT
 
 
-def mirror_deviations(deviations: NDArray[np.floating]) -> NDArray[np.floating]:
-    """The deviations of the mirrored body."""
-    return deviations[..., MIRRORED, :]
-
-
 @dataclass(frozen=True)
 class Completion:
     """Wishes in, points out.
@@ -102,27 +115,30 @@ class Completion:
     Attributes:
         turned: the Gaussian of bodies that face every way.
         facing: the Gaussian of bodies that face +Z.
-        weights: the network's layers, ``[in, out]`` and ``[out]`` each, ReLU between; empty for the Gaussians alone.
+        network: from :func:`network_input` to points in standard deviations; None for the Gaussians alone.
+        passes: how often the body is completed, each time from where the last one faces.
     """
 
     turned: PoseGaussian
     facing: PoseGaussian
-    weights: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...] = ()
+    network: Layers | None = None
+    passes: int = 2
 
     def complete(self, wishes: Observations) -> Double:
         """All points, ``[N, 43, 3]``, metres, of bodies of the standard size."""
-        guess = guess_points(self.turned, self.facing, wishes)
-        points = guess.points
-        if self.weights:
-            moved = self._moved(points, guess.deviations)
-            mirrored = self._moved(mirror_points(points), mirror_deviations(guess.deviations))
-            points = points + 0.5 * (moved + mirror_points(mirrored))
-        return from_facing(points, guess.yaws, guess.places)
+        yaws, places = guess_facing(self.turned, wishes)
+        for more in range(self.passes - 1, -1, -1):
+            guess = guess_points(self.facing, wishes, yaws, places)
+            points = from_facing(self.refined(guess), yaws, places)
+            if more:
+                yaws, places = facing_yaws(points), standing_places(points)
+        return points
 
-    def _moved(self, points: NDArray[np.floating], deviations: NDArray[np.floating]) -> Double:
-        x = network_input(points, deviations)
-        for number, (weight, bias) in enumerate(self.weights):
-            x = x @ weight + bias
-            if number < len(self.weights) - 1:
-                np.maximum(x, 0.0, out=x)
-        return x.reshape(-1, POINT_COUNT, 3).astype(np.float64) * deviations
+    def refined(self, guess: Guess) -> Double:
+        """The third step, ``[N, 43, 3]`` in the axes of the bodies."""
+        if self.network is None:
+            return guess.points
+        mirrored = mirror_points(guess.points), guess.deviations[MIRRORED]
+        both = np.concatenate([network_input(guess.points, guess.deviations), network_input(*mirrored)])
+        moved, moved_mirrored = self.network(both).astype(np.float64).reshape(2, -1, POINT_COUNT, 3)
+        return guess.points + 0.5 * (moved + mirror_points(moved_mirrored)) * guess.deviations

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.errors import PosingError
 from ambulo.posing.observations import Observations
 from ambulo.posing.points import POINT_COUNT
 
@@ -35,19 +36,39 @@ class PoseGaussian:
     mean: Double
     covariance: Double
 
+    def pack(self) -> dict[str, NDArray[np.float32]]:
+        """What to store: the mean, and the covariance about the place where the body stands, which float32 can hold."""
+        own = self.covariance - _spread()
+        return {"mean": self.mean.astype(np.float32), "covariance": own.astype(np.float32)}
+
+    @classmethod
+    def unpack(cls, mean: NDArray[np.floating], covariance: NDArray[np.floating]) -> PoseGaussian:
+        """Inverse of :meth:`pack`.
+
+        Raises:
+            PosingError: arrays of another shape, or numbers that are not finite.
+        """
+        for name, array, shape in (("mean", mean, (_DIMENSIONS,)), ("covariance", covariance, (_DIMENSIONS,) * 2)):
+            if array.shape != shape or not np.isfinite(array).all():
+                raise PosingError(f"a Gaussian's {name} must be {shape} finite numbers", key=name)
+        return cls(mean.astype(np.float64), covariance.astype(np.float64) + _spread())
+
     def condition(self, wishes: Observations) -> tuple[Double, Double]:
         """The distribution given wishes.
 
         Returns:
             Conditional means ``[N, 43, 3]`` and standard deviations ``[43, 3]`` in metres, the same for all poses.
         """
-        rows = np.kron(wishes.rows, np.eye(3))
-        values = wishes.values.reshape(wishes.count, -1)
-        seen = self.covariance @ rows.T
-        inner = rows @ seen + np.diag(np.repeat(np.maximum(wishes.variances, _EXACT), 3))
-        gain = np.linalg.solve(inner, seen.T).T
-        means = self.mean + (values - rows @ self.mean) @ gain.T
-        left = np.diag(self.covariance) - np.einsum("ij,ij->i", gain, seen)
+        # Rows weigh whole points, so the product with rows x I_3 is one over points.
+        size = 3 * len(wishes.rows)
+        seen = np.tensordot(wishes.rows, self.covariance.reshape(POINT_COUNT, -1), axes=1).reshape(size, _DIMENSIONS)
+        inner = seen.reshape(size, POINT_COUNT, 3).transpose(0, 2, 1) @ wishes.rows.T
+        inner = inner.transpose(0, 2, 1).reshape(size, size)
+        inner[np.diag_indices(size)] += np.repeat(np.maximum(wishes.variances, _EXACT), 3)
+        gain = np.linalg.solve(inner, seen)
+        expected = wishes.rows @ self.mean.reshape(POINT_COUNT, 3)
+        means = self.mean + (wishes.values - expected).reshape(wishes.count, size) @ gain
+        left = np.diag(self.covariance) - np.einsum("ij,ij->j", gain, seen)
         return means.reshape(-1, POINT_COUNT, 3), np.sqrt(np.maximum(left, 0.0)).reshape(POINT_COUNT, 3)
 
 
@@ -89,9 +110,13 @@ def fit_facing(points: NDArray[np.floating]) -> PoseGaussian:
 
 
 def _anywhere(mean: Double, covariance: Double) -> PoseGaussian:
-    """With a broad prior on where the body stands, so that observations need not be centred (and what is fixed to each
-    other stays invertible)."""
+    return PoseGaussian(mean, covariance + _spread())
+
+
+def _spread() -> Double:
+    """A broad prior on where the body stands, so that observations need not be centred (and what is fixed to each other
+    stays invertible)."""
     along_x, along_z = np.zeros(_DIMENSIONS), np.zeros(_DIMENSIONS)
     along_x[0::3] = along_z[2::3] = 1.0
-    spread = _ANYWHERE * (np.outer(along_x, along_x) + np.outer(along_z, along_z))
-    return PoseGaussian(mean, covariance + spread + _LEAST * np.eye(_DIMENSIONS))
+    spread: Double = _ANYWHERE * (np.outer(along_x, along_x) + np.outer(along_z, along_z))
+    return spread + _LEAST * np.eye(_DIMENSIONS)

@@ -28,6 +28,17 @@ RIGID: dict[str, tuple[int, ...]] = {
 _NONE = np.zeros(0, np.int64)
 
 
+def turn_vectors(vectors: ArrayLike, yaws: ArrayLike) -> Double:
+    """Vectors ``[N, K, 3]`` turned about +Y by ``yaws`` ``[N]``, radians; +Z turns to +X."""
+    v, angle = np.asarray(vectors, np.float64), np.asarray(yaws, np.float64)[:, None]
+    cos, sin = np.cos(angle), np.sin(angle)
+    out = np.empty(np.broadcast_shapes(v.shape, (len(angle), 1, 1)))
+    out[..., 0] = cos * v[..., 0] + sin * v[..., 2]
+    out[..., 1] = v[..., 1]
+    out[..., 2] = cos * v[..., 2] - sin * v[..., 0]
+    return out
+
+
 @dataclass(frozen=True)
 class Observations:
     """Linear wishes of N poses: ``rows @ points = values``, the same rows for all.
@@ -53,8 +64,7 @@ class Observations:
         """The same wishes in the axes of bodies that stand at ``places`` ``[N, 3]`` and face ``yaws`` ``[N]``."""
         weights = self.rows.sum(axis=1)
         values = self.values - weights[:, None] * np.asarray(places)[:, None, :]
-        turns = np.asarray(quaternions.from_yaw(np.asarray(yaws, np.float64)))[:, None, :]
-        return replace(self, values=np.asarray(quaternions.inverse_rotate(turns, values), np.float64))
+        return replace(self, values=turn_vectors(values, -np.asarray(yaws)))
 
     def scaled(self, factor: float) -> Observations:
         """The same wishes with all lengths times ``factor``."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ambulo.posing.completion import (
     OUTPUT_COUNT,
     Completion,
     facing_yaws,
+    guess_facing,
     guess_points,
     network_input,
     standing_places,
@@ -21,14 +21,20 @@ from ambulo.posing.completion import (
 )
 from ambulo.posing.gaussian import fit_facing, fit_turned
 from ambulo.posing.mixing import mix_poses
-from ambulo.posing.observations import Observations, join_observations, observe_points
+from ambulo.posing.observations import observe_points
 from ambulo.posing.points import POINT_COUNT, SCHEMES, mirror_points, point_indices
 from ambulo.posing.pose_set import PoseSet
+from ambulo.posing.wish_sampling import WishShares, draw_wishes
 
 if TYPE_CHECKING:
     import torch
 
+    from ambulo.learning.network import Network
+
 Double = NDArray[np.float64]
+
+_LEAST_SPREAD, _DEVIATION_SCALE = 0.05, 0.1
+_ROUND = 0.02
 
 
 @dataclass(frozen=True)
@@ -39,127 +45,118 @@ class PoserSettings:
         width: units of each hidden layer.
         depth: hidden layers.
         groups: different sets of wishes in one batch.
-        six_share: part of the groups that are asked the six points.
-        sixteen_share: the same for the 16 points.
-        loose_share: part of the groups whose points have tolerances (up to 5 cm).
+        shares: kinds of wishes.
         mixing: share of :func:`~ambulo.posing.mixing.mix_poses`.
+        refaced_share: part of the groups that see the body from about where a first pass would leave it.
     """
 
     width: int = 512
     depth: int = 3
     groups: int = 8
-    six_share: float = 0.25
-    sixteen_share: float = 0.125
-    loose_share: float = 0.2
-    mixing: float = 0.5
+    shares: WishShares = field(default_factory=WishShares)
+    mixing: float = 0.6
+    refaced_share: float = 0.5
 
 
 class PoserTask:
-    """Learns what the Gaussians leave: a :class:`~ambulo.learning.training.Task`."""
+    """Learns what the Gaussians leave: a :class:`~ambulo.learning.training.Task`.
+
+    Args:
+        training: poses to learn from.
+        held_out: poses to measure errors on; None measures none.
+        settings: of model and task.
+    """
 
     name = "poser"
 
-    def __init__(self, training: PoseSet, held_out: PoseSet | None, settings: PoserSettings) -> None:
+    def __init__(self, training: PoseSet, held_out: PoseSet | None, settings: PoserSettings | None = None) -> None:
         import torch
 
-        self.settings = settings
+        from ambulo.learning.network import Network
+
+        self.settings = settings = settings or PoserSettings()
         poses = np.concatenate([training.points, mirror_points(training.points)]).astype(np.float64)
         places = standing_places(poses)
         self.turned = fit_turned(poses - places[:, None])
-        self.poses = to_facing(poses, facing_yaws(poses), places)
-        self.facing = fit_facing(self.poses)
-        self.poses = self.poses[: len(training)]
-        # Every take counts by the square root of its length: long ones do not drown short ones.
-        counts = np.bincount(training.takes, minlength=len(training.names))[training.takes]
-        weights = 1.0 / np.sqrt(counts)
-        self.chances = np.cumsum(weights) / weights.sum()
-        sizes = [INPUT_COUNT, *([settings.width] * settings.depth)]
-        layers: list[torch.nn.Module] = []
-        for before, after in itertools.pairwise(sizes):
-            layers += [torch.nn.Linear(before, after), torch.nn.ReLU()]
-        last = torch.nn.Linear(sizes[-1], OUTPUT_COUNT)
-        torch.nn.init.zeros_(last.weight)
-        torch.nn.init.zeros_(last.bias)
-        self.model: torch.nn.Module = torch.nn.Sequential(*layers, last)
+        facing = to_facing(poses, facing_yaws(poses), places)
+        self.facing = fit_facing(facing)
+        self.poses = facing[: len(training)].astype(np.float32)
+        network = Network([INPUT_COUNT, *[settings.width] * settings.depth, OUTPUT_COUNT])
+        mean, std = np.zeros((POINT_COUNT, 6), np.float32), np.full((POINT_COUNT, 6), _DEVIATION_SCALE, np.float32)
+        mean[:, :3] = facing.mean(axis=0)
+        std[:, :3] = np.maximum(facing.std(axis=0), _LEAST_SPREAD)
+        network.set_normalisation(input_mean=mean.reshape(-1), input_std=std.reshape(-1))
+        for parameter in network.layers[-1].parameters():
+            torch.nn.init.zeros_(parameter)
+        self.model: Network = network
         self.device = torch.device("cpu")
         self.held_out = held_out
-        self._checks = [] if held_out is None else self._make_checks(held_out)
+        self._checks = [] if held_out is None else _make_checks(held_out)
 
     def place(self, device: torch.device) -> None:
+        """Batches go to this device."""
         self.device = device
 
     def batch(self, random: np.random.Generator, size: int) -> Any:
+        """Inputs, what the network should add in metres, deviations in metres, and each pose's weight."""
         import torch
 
-        inputs, targets, spreads = [], [], []
-        each = max(size // self.settings.groups, 1)
-        for _ in range(self.settings.groups):
-            poses = mix_poses(self._draw(random, each), self._draw(random, each), random, self.settings.mixing)
-            wishes = self._wishes(random, poses)
-            guess = guess_points(self.turned, self.facing, wishes)
-            inputs.append(network_input(guess.points, guess.deviations))
-            wanted = to_facing(poses, guess.yaws, guess.places) - guess.points
-            targets.append(wanted.astype(np.float32))
-            spreads.append(np.broadcast_to(guess.deviations, wanted.shape).astype(np.float32))
-        tensors = [np.concatenate(part) for part in (inputs, targets, spreads)]
-        return tuple(torch.from_numpy(part).to(self.device) for part in tensors)
+        groups = self.settings.groups
+        each = max(size // groups, 1)
+        picked = random.integers(len(self.poses), size=(2, groups * each))
+        all_poses = mix_poses(self.poses[picked[0]], self.poses[picked[1]], random, self.settings.mixing)
+        shape = (groups * each, POINT_COUNT, 3)
+        inputs = np.empty((groups * each, INPUT_COUNT), np.float32)
+        wanted, spreads = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        weights = np.empty(groups * each, np.float32)
+        for group in range(groups):
+            rows = slice(group * each, (group + 1) * each)
+            poses = all_poses[rows]
+            wishes = draw_wishes(random, poses, self.settings.shares)
+            yaws, places = guess_facing(self.turned, wishes)
+            if random.random() < self.settings.refaced_share:
+                # A first pass takes away some of the guess's error, or a little too much of it.
+                true_yaws, true_places = facing_yaws(poses), standing_places(poses)
+                left = random.uniform(-0.2, 0.6, (2, each))
+                yaws = true_yaws + left[0] * np.angle(np.exp(1j * (yaws - true_yaws)))
+                places = true_places + left[1, :, None] * (places - true_places)
+            guess = guess_points(self.facing, wishes, yaws, places)
+            inputs[rows] = network_input(guess.points, guess.deviations)
+            wanted[rows] = to_facing(poses, yaws, places) - guess.points
+            spreads[rows] = guess.deviations
+            # Wishes that leave much open would drown those that leave little.
+            weights[rows] = 1.0 / (_ROUND + np.linalg.norm(guess.deviations, axis=-1).mean())
+        return tuple(torch.from_numpy(part).to(self.device) for part in (inputs, wanted, spreads, weights))
 
     def loss(self, batch: Any, progress: float) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        inputs, targets, spreads = batch
+        """The mean distance as a part of what the Gaussian expects, rounded off at a millimetre."""
+        inputs, wanted, spreads, weights = batch
         moved = self.model(inputs).view(-1, POINT_COUNT, 3) * spreads
-        # The mean distance, rounded off at a millimetre.
-        distance = ((moved - targets).square().sum(-1) + 1e-6).sqrt()
-        return distance.mean(), {}
+        distance = ((moved - wanted).square().sum(-1) + 1e-6).sqrt().mean(dim=1)
+        return (distance * weights).mean(), {"metres": distance.mean()}
 
     def validate(self) -> dict[str, float]:
+        """Mean distance of points that are not set, in cm at the captured body's size."""
         if self.held_out is None:
             return {}
         completion = self.completion()
         scale = self.held_out.scales[:, None]
         out = {}
-        for name, wishes, unknown in self._checks:
+        for name, chosen in self._checks:
+            wishes = observe_points(chosen, self.held_out.points[:, chosen])
             error = np.linalg.norm(completion.complete(wishes) - self.held_out.points, axis=-1) * scale
-            out[name] = 100.0 * float(error[:, unknown].mean())
+            unknown = np.setdiff1d(np.arange(POINT_COUNT), chosen)
+            out[f"{name}_cm"] = 100.0 * float(error[:, unknown].mean())
         return out
 
     def completion(self) -> Completion:
         """The model as it stands, for use without torch."""
-        import torch
+        from ambulo.learning.lmm_stages import layers_of
 
-        weights = tuple(
-            (layer.weight.detach().cpu().numpy().T.copy(), layer.bias.detach().cpu().numpy().copy())
-            for layer in self.model.modules()
-            if isinstance(layer, torch.nn.Linear)
-        )
-        return Completion(self.turned, self.facing, weights)
+        return Completion(self.turned, self.facing, layers_of(self.model))
 
-    def _draw(self, random: np.random.Generator, count: int) -> Double:
-        picked = np.minimum(np.searchsorted(self.chances, random.random(count)), len(self.poses) - 1)
-        return np.asarray(self.poses[picked])
 
-    def _wishes(self, random: np.random.Generator, poses: Double) -> Observations:
-        kind = random.random()
-        s = self.settings
-        if kind < s.six_share:
-            chosen = point_indices(SCHEMES[6])
-        elif kind < s.six_share + s.sixteen_share:
-            chosen = point_indices(SCHEMES[16])
-        else:
-            chosen = random.choice(POINT_COUNT, random.integers(3, 14), replace=False)
-        loose = random.random() < s.loose_share
-        tolerances = random.uniform(0.0, 0.05, len(chosen)) if loose else np.zeros(len(chosen))
-        noise = random.standard_normal((len(poses), len(chosen), 3)) * tolerances[:, None]
-        return join_observations([observe_points(chosen, poses[:, chosen] + noise, tolerances)])
-
-    def _make_checks(self, held_out: PoseSet) -> list[tuple[str, Observations, NDArray[np.int64]]]:
-        random = np.random.default_rng(0)
-        sets = [("six", point_indices(SCHEMES[6])), ("sixteen", point_indices(SCHEMES[16]))]
-        sets += [(f"random_{k}", random.choice(POINT_COUNT, k, replace=False)) for k in (3, 5, 8, 12)]
-        return [
-            (
-                f"{name}_cm",
-                observe_points(chosen, held_out.points[:, chosen]),
-                np.setdiff1d(np.arange(POINT_COUNT), chosen),
-            )
-            for name, chosen in sets
-        ]
+def _make_checks(held_out: PoseSet) -> list[tuple[str, NDArray[np.int64]]]:
+    random = np.random.default_rng(0)
+    sets = [("six", point_indices(SCHEMES[6])), ("sixteen", point_indices(SCHEMES[16]))]
+    return sets + [(f"random_{k}", random.choice(POINT_COUNT, k, replace=False)) for k in (3, 5, 8, 12)]
