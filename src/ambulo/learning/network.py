@@ -17,6 +17,7 @@ from ambulo.errors import LearningError, nearest_names
 
 ACTIVATIONS: Mapping[str, type[nn.Module]] = {
     "relu": nn.ReLU,
+    "selu": nn.SELU,
     "elu": nn.ELU,
     "gelu": nn.GELU,
     "silu": nn.SiLU,

@@ -20,6 +20,7 @@ Float = NDArray[np.float32]
 Array = NDArray[Any]
 
 PRECISIONS = ("float32", "float16", "int8")
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 _NORMALISATION = ("input_mean", "input_std", "output_mean", "output_std")
 
 
@@ -30,7 +31,7 @@ class Layers:
     Attributes:
         weights: float32 ``[out, in]`` of each layer.
         biases: float32 ``[out]`` of each layer.
-        activation: ``relu``, ``elu``, ``gelu``, ``silu`` or ``tanh``.
+        activation: ``relu``, ``selu``, ``elu``, ``gelu``, ``silu`` or ``tanh``.
         input_mean, input_std, output_mean, output_std: float32, by the width of the input and of the output.
     """
 
@@ -80,6 +81,9 @@ def activate(values: Float, activation: str) -> Float:
     """The activation of that name, as torch computes it."""
     if activation == "relu":
         return np.maximum(values, np.float32(0.0))
+    if activation == "selu":
+        below = _SELU_ALPHA * np.expm1(np.minimum(values, 0.0))
+        return (_SELU_SCALE * np.where(values > 0.0, values, below)).astype(np.float32)
     if activation == "tanh":
         return np.tanh(values)
     if activation == "elu":
