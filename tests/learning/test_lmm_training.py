@@ -21,7 +21,7 @@ from ambulo.learning.lmm_data import make_data, refuse_other_schema
 from ambulo.learning.lmm_decompressor import DecompressorTask
 from ambulo.learning.lmm_model import MANIFEST, NETWORKS, load_model, save_model
 from ambulo.learning.lmm_presets import PRESETS, find_preset
-from ambulo.learning.lmm_queries import QueryMix, draw_queries
+from ambulo.learning.lmm_queries import QueryMix, draw_queries, record_queries
 from ambulo.learning.lmm_training import train_lmm
 
 
@@ -181,10 +181,14 @@ def test_smaller_weights_say_nearly_the_same(model: Any, tmp_path: Path) -> None
     assert sizes["float16"] == pytest.approx(model.megabytes / 2) and sizes["int8"] < 0.3 * model.megabytes
 
 
-@pytest.mark.parametrize("mix", [QueryMix(1.0, 0.0), QueryMix(0.0, 1.0), QueryMix(0.0, 0.0)])
+@pytest.mark.parametrize(
+    "mix", [QueryMix(1.0, 0.0, 0.0), QueryMix(0.0, 1.0, 0.0), QueryMix(0.0, 0.0, 1.0), QueryMix(0.0, 0.0, 0.0)]
+)
 def test_answers_to_queries_are_exact(data: Any, mix: QueryMix) -> None:
-    queries = draw_queries(data.frames, data.index, data.frame_set.mask, 200, 3, mix=mix)
-    again = draw_queries(data.frames, data.index, data.frame_set.mask, 200, 3, mix=mix)
+    recorded = record_queries(data.database, data.index, data.settings, data.tags, 300, 1)
+    assert recorded.shape == (300, 27)
+    queries = draw_queries(data.frames, data.index, data.frame_set.mask, 200, 3, mix=mix, recorded=recorded)
+    again = draw_queries(data.frames, data.index, data.frame_set.mask, 200, 3, mix=mix, recorded=recorded)
     assert_array_equal(queries.queries, again.queries)
     mask = data.frame_set.mask
     allowed = data.index.whole.frames if mask is None else mask.frames
@@ -201,7 +205,7 @@ def test_fresh_rows_begin_half_of_the_queries(data: Any) -> None:
     frames = replace(data.frames, fresh=fresh)
     starts = frames.window_pools(2)
     assert len(starts) == 2 and starts[0].max() < 300 <= starts[1].min()
-    with_noise = draw_queries(frames, data.index, data.frame_set.mask, 400, 1, mix=QueryMix(0.0, 0.0))
+    with_noise = draw_queries(frames, data.index, data.frame_set.mask, 400, 1, mix=QueryMix(0.0, 0.0, 0.0))
     assert len(with_noise.queries) == 400
 
 

@@ -210,7 +210,7 @@ class LearnedMotionMatching:
             everyone.astype(np.float64), state.timer, state.wish, state.impatience, state.root, state.simulation
         )
         searching = self._query_kernels.plan(
-            everyone, Wishes(intent.velocity, intent.facing), playing, self._ties(count),
+            everyone, Wishes(intent.velocity, intent.facing), playing, self._ties(state.since + dt),
             np.full(count, count + 2, np.int64), self._raw(state.values), self._layout, self._constants, self._limits,
             0.0, dt, planned,
         )  # fmt: skip
@@ -317,10 +317,10 @@ class LearnedMotionMatching:
     def _raw(self, values: Float) -> Float:
         return np.asarray(values[:, : self.schema.dimension_count] / self._coefficients + self._mean, np.float32)
 
-    @staticmethod
-    def _ties(count: int) -> Ties:
-        """Nobody is kept from searching."""
-        return Ties(np.zeros(count, np.int64), np.zeros(count, np.uint8), np.zeros(0, np.bool_))
+    def _ties(self, since: NDArray[np.float64]) -> Ties:
+        """Nobody is kept from searching, and who is due to be put back on the data does so even at rest."""
+        busy = np.where(since > self.own.refresh, 3, 0).astype(np.uint8)
+        return Ties(np.zeros(len(since), np.int64), busy, np.zeros(0, np.bool_))
 
     def _check_tags(self, intent: Intent) -> None:
         known = set(self.model.manifest.tags)

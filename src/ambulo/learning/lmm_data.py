@@ -38,6 +38,7 @@ class LmmData:
         frame_set: frames that may be shown, and those that may be jumped to.
         frames: the same as arrays.
         settings: of the controllers.
+        tags: that all frames carry; the settings' default where empty.
     """
 
     database: Database
@@ -45,6 +46,7 @@ class LmmData:
     frame_set: FrameSet
     frames: LmmFrames
     settings: ControlSettings
+    tags: tuple[str, ...] = ()
 
 
 def open_data(project: Path, tags: Sequence[str] = (), *, seed: int = 0, begun: LmmManifest | None = None) -> LmmData:
@@ -86,7 +88,7 @@ def make_data(
     frame_set = FrameSets(database, index, search, search.minimum_run).of(tuple(tags), ())
     frames = gather_frames(database, index, frame_set.allowed, frame_set.run_stops, weights, seed=seed)
     _refuse_poor(database, frames)
-    return LmmData(database, index, frame_set, frames, settings)
+    return LmmData(database, index, frame_set, frames, settings, tuple(tags))
 
 
 def refuse_stale(project: Path) -> None:

@@ -97,9 +97,9 @@ _BASE = LmmPreset(
     DecompressorSizes(),
     TrainConfig(steps=4000, batch=256, learning_rate=1e-3, validate_every=1000),
     StepperSizes(),
-    TrainConfig(steps=8000, batch=64, learning_rate=2e-3, precision="bfloat16", validate_every=1000),
-    ProjectorSizes(queries=1_000_000),
-    TrainConfig(steps=25_000, batch=512, learning_rate=2.5e-3, precision="bfloat16", validate_every=5000),
+    TrainConfig(steps=5000, batch=64, learning_rate=2e-3, precision="bfloat16", validate_every=1000),
+    ProjectorSizes(queries=600_000),
+    TrainConfig(steps=16_000, batch=512, learning_rate=2.5e-3, precision="bfloat16", validate_every=5000),
 )
 
 _REFERENCE = TrainConfig(

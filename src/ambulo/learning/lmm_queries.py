@@ -1,13 +1,15 @@
 """Queries to train and judge a projector on: what a controller may ask, with the exact answers.
 
 At run time a query has the pose's features of the moment that is shown, and the trajectory that springs predict from
-how the body moves now to what is wished. Most queries here are made just so, by the controllers' own kernel, for random
-bodies and wishes. Others take pose and trajectory from two frames, or are a frame's features with noise of a random
-size (as in D. Holden's public code), so that the projector knows what to do with anything.
+how the body moves now to what is wished. Most queries here are just that: recorded while motion matching answers random
+sticks, or made by the controllers' own kernel for random bodies and wishes. Others take pose and trajectory from two
+frames, or are a frame's features with noise of a random size (as in D. Holden's public code), so that the projector
+knows what to do with anything.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,15 +18,17 @@ from numpy.typing import NDArray
 
 from ambulo.control.kernel_arrays import Playing, Ties, Wishes, empty_plan
 from ambulo.control.query_layout import query_layout
-from ambulo.control.settings import SimulationSettings
+from ambulo.control.settings import ControlSettings, SimulationSettings
 from ambulo.learning.lmm_frames import LmmFrames, pick
 
 if TYPE_CHECKING:
+    from ambulo.database.database import Database
     from ambulo.matching.index import FrameMask, SearchIndex
 
 Float = NDArray[np.float32]
 
 _BLOCK = 16384
+_RECORDED = 64
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,14 @@ class QueryMix:
     """Which kinds of queries, as parts of all.
 
     Attributes:
-        asked: as a controller asks.
+        recorded: as motion matching asked under random sticks, where such queries are given.
+        asked: as a controller asks, of random bodies and wishes.
         mixed: a frame's pose with another frame's trajectory, a little noise on both; the rest is noise alone.
     """
 
-    asked: float = 0.7
-    mixed: float = 0.15
+    recorded: float = 0.5
+    asked: float = 0.3
+    mixed: float = 0.1
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,7 @@ def draw_queries(
     *,
     mix: QueryMix | None = None,
     simulation: SimulationSettings | None = None,
+    recorded: Float | None = None,
 ) -> Queries:
     """Draw queries and answer them by exact search.
 
@@ -73,8 +80,11 @@ def draw_queries(
         seed: which ones.
         mix: of which kinds.
         simulation: springs that predict trajectories.
+        recorded: raw queries ``[R, D]`` of :func:`record_queries`; without any, more are asked of random bodies.
     """
     mix = mix or QueryMix()
+    if recorded is None or not len(recorded):
+        mix = QueryMix(0.0, mix.recorded + mix.asked, mix.mixed)
     random = np.random.default_rng([seed, 11])
     total, width = frames.features.shape
     features = index.feature_set
@@ -93,17 +103,57 @@ def draw_queries(
         one, other = pick(random.random(size), pools), random.integers(0, total, size)
         normal = random.standard_normal((size, width)).astype(np.float32)
         strength = random.random((size, 1)).astype(np.float32)
-        is_asked, is_mixed = kind < mix.asked, (kind >= mix.asked) & (kind < mix.asked + mix.mixed)
+        is_recorded = kind < mix.recorded
+        is_asked = ~is_recorded & (kind < mix.recorded + mix.asked)
+        is_mixed = ~is_recorded & ~is_asked & (kind < mix.recorded + mix.asked + mix.mixed)
         spread = np.where(is_asked[:, None], 0.1 * std, np.where(is_mixed[:, None], 0.2 * std, std + 1.0))
         asked = np.where(is_mixed[:, None] & ~is_pose, frames.features[other], frames.features[one])
         if is_asked.any():
             raw = _ask(frames, features.raw, one[is_asked], random, simulation or SimulationSettings(), index)
             asked[is_asked] = (raw - frames.mean) * rescale
+        if recorded is not None and is_recorded.any():
+            drawn = recorded[random.integers(0, len(recorded), np.count_nonzero(is_recorded))]
+            asked[is_recorded] = (drawn - frames.mean) * rescale
+            spread = np.where(is_recorded[:, None], 0.02 * std, spread)
         asked = (asked + normal * strength * spread).astype(np.float32)
         found = index.search(asked / rescale + frames.mean, mask=mask, weights=frames.weights).frames
         queries[start : start + size], rows[start : start + size] = asked, row_of[found]
     keep = rows >= 0
     return Queries(queries[keep], rows[keep])
+
+
+def record_queries(
+    database: Database, index: SearchIndex, settings: ControlSettings, tags: Sequence[str], count: int, seed: int = 0
+) -> Float:
+    """Raw queries that motion matching asks while random sticks drive sixty-four characters, about ``count``.
+
+    Args:
+        database: what is played.
+        index: over its features.
+        settings: of the controller.
+        tags: required of all frames; the settings' default where empty.
+        count: how many.
+        seed: of sticks and controller.
+    """
+    from ambulo.control.intent import Intent
+    from ambulo.control.motion_matching import MotionMatching
+    from ambulo.control.scripts import random_sticks
+
+    controller = MotionMatching(database, index, settings)
+    seconds = max(count * settings.search.interval / _RECORDED, 1.0)
+    script = random_sticks(seed, seconds + 1.0, _RECORDED)
+    still = np.zeros((_RECORDED, 3), np.float32)
+    state, kept, total = controller.start(_RECORDED, seed=seed), [], 0
+    for step in range(round(seconds * 60.0)):
+        asked = script.intent(step / 60.0, still, still)
+        before = state.query
+        state, _ = controller.step(state, Intent(asked.velocity, asked.facing, required_tags=tuple(tags)), 1.0 / 60.0)
+        fresh = (state.query != before).any(axis=1)
+        kept.append(state.query[fresh])
+        total += int(fresh.sum())
+        if total >= count:
+            break
+    return np.concatenate(kept)[:count]
 
 
 def _ask(
@@ -158,7 +208,8 @@ def _ask(
             facing.astype(np.float32),
         ),
         Playing(everyone.astype(np.float64), still, np.zeros((count, 3)), still, root, state),
-        Ties(np.zeros(count, np.int64), np.zeros(count, np.uint8), np.zeros(0, np.bool_)),
+        # 3: they ask whether they rest or not.
+        Ties(np.zeros(count, np.int64), np.full(count, 3, np.uint8), np.zeros(0, np.bool_)),
         np.full(count, count + 2, np.int64),
         np.ascontiguousarray(raw[frames.frames[rows]], np.float32),
         query_layout(index.feature_set.schema),

@@ -19,7 +19,7 @@ from ambulo.learning.lmm_data import LmmData, open_data
 from ambulo.learning.lmm_decompressor import Autoencoder, DecompressorTask
 from ambulo.learning.lmm_presets import LmmPreset
 from ambulo.learning.lmm_projector import ProjectorTask
-from ambulo.learning.lmm_queries import QueryMix, draw_queries
+from ambulo.learning.lmm_queries import QueryMix, draw_queries, record_queries
 from ambulo.learning.lmm_stepper import StepperTask
 from ambulo.learning.network import Network
 from ambulo.learning.processes import in_group
@@ -31,6 +31,7 @@ Float = NDArray[np.float32]
 Weights = dict[str, torch.Tensor]
 
 _HELD_OUT_QUERIES = 2048
+_RECORDED_QUERIES = 250_000
 
 
 @dataclass
@@ -102,10 +103,19 @@ class Stages:
         steps = self.preset.projector_training.steps
         if steps is not None:  # no more than the training will look at
             count = min(count, steps * self.preset.projector_training.batch)
+        recorded = self._recorded(min(count // 2, _RECORDED_QUERIES), 2 * seed)
         springs = self.data.settings.simulation
-        queries = draw_queries(frames, index, mask, count, 2 * seed, simulation=springs)
-        as_asked = QueryMix(asked=1.0, mixed=0.0)
-        held_out = draw_queries(frames, index, mask, _HELD_OUT_QUERIES, 2 * seed + 1, mix=as_asked, simulation=springs)
+        queries = draw_queries(frames, index, mask, count, 2 * seed, simulation=springs, recorded=recorded)
+        held_out = draw_queries(
+            frames,
+            index,
+            mask,
+            _HELD_OUT_QUERIES,
+            2 * seed + 1,
+            mix=QueryMix(1.0, 0.0, 0.0),
+            simulation=springs,
+            recorded=self._recorded(_HELD_OUT_QUERIES, 2 * seed + 1),
+        )
         task = ProjectorTask(
             frames, self.latents, queries, held_out, self.preset.projector, seed=seed, model=self._known("projector")
         )
@@ -122,6 +132,11 @@ class Stages:
     def weights(self) -> Weights:
         """All weights, to go on from."""
         return {f"{name}.{key}": v for name, model in self.models.items() for key, v in model.state_dict().items()}
+
+    def _recorded(self, count: int, seed: int) -> Float:
+        """Raw queries that motion matching asks on this data."""
+        data = self.data
+        return record_queries(data.database, data.index, data.settings, data.tags, count, seed)
 
     def _stepper_task(self) -> StepperTask:
         seed = self.preset.stepper_training.seed
