@@ -1,0 +1,253 @@
+"""Writing an ONNX graph as arithmetic: values with operators, constants kept once, plain operators only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.errors import AmbuloError
+
+if TYPE_CHECKING:
+    import onnx
+
+OPSET = 15
+"""The newest operator set that Unity's engine is documented for (7 to 15); onnxruntime and Unreal's NNE run it too."""
+
+_IR_VERSION = 8
+
+
+class Value:
+    """A tensor of a graph. Numbers and arrays on either side of an operator become float32 constants."""
+
+    __slots__ = ("graph", "name")
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph, self.name = graph, name
+
+    def __add__(self, other: Any) -> Value:
+        return self.graph.op("Add", self, other)
+
+    def __radd__(self, other: Any) -> Value:
+        return self.graph.op("Add", other, self)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.graph.op("Sub", self, other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self.graph.op("Sub", other, self)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.graph.op("Mul", self, other)
+
+    def __rmul__(self, other: Any) -> Value:
+        return self.graph.op("Mul", other, self)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.graph.op("Div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self.graph.op("Div", other, self)
+
+    def __neg__(self) -> Value:
+        return self.graph.op("Neg", self)
+
+    def __lt__(self, other: Any) -> Value:
+        return self.graph.op("Less", self, other)
+
+    def __gt__(self, other: Any) -> Value:
+        return self.graph.op("Greater", self, other)
+
+    def __le__(self, other: Any) -> Value:
+        return self.graph.op("LessOrEqual", self, other)
+
+    def __ge__(self, other: Any) -> Value:
+        return self.graph.op("GreaterOrEqual", self, other)
+
+    def __and__(self, other: Any) -> Value:
+        return self.graph.op("And", self, other)
+
+    def __or__(self, other: Any) -> Value:
+        return self.graph.op("Or", self, other)
+
+    def __invert__(self) -> Value:
+        return self.graph.op("Not", self)
+
+    def equals(self, other: Any) -> Value:
+        """bool: equal, number by number."""
+        return self.graph.op("Equal", self, other)
+
+    def at(self, index: int, axis: int = -1) -> Value:
+        """One place along an axis, which goes away."""
+        return self.graph.op("Gather", self, np.int64(index), axis=axis)
+
+    def part(self, start: int, stop: int, axis: int = -1) -> Value:
+        """Places ``[start, stop)`` along an axis."""
+        bounds = [np.array([bound], np.int64) for bound in (start, stop, axis)]
+        return self.graph.op("Slice", self, *bounds)
+
+    def pick(self, places: NDArray[np.int64], axis: int) -> Value:
+        """Those places along an axis."""
+        return self.graph.op("Gather", self, np.asarray(places, np.int64), axis=axis)
+
+    def rows(self, indices: Value) -> Value:
+        """Rows of a table by float whole numbers."""
+        return self.graph.op("Gather", self, indices.whole(), axis=0)
+
+    def reshape(self, *shape: int) -> Value:
+        """The same numbers in another shape; 0 keeps a length, -1 is what is left."""
+        return self.graph.op("Reshape", self, np.array(shape, np.int64))
+
+    def wide(self, *axes: int) -> Value:
+        """With axes of length 1 put in."""
+        return self.graph.op("Unsqueeze", self, np.array(axes, np.int64))
+
+    def dot(self, other: Any) -> Value:
+        """Matrix product."""
+        return self.graph.op("MatMul", self, other)
+
+    def sum(self, axis: int = -1, keep: bool = False) -> Value:
+        """Sum along an axis."""
+        return self.graph.op("ReduceSum", self, np.array([axis], np.int64), keepdims=int(keep))
+
+    def least(self, axis: int = -1, keep: bool = False) -> Value:
+        """Minimum along an axis."""
+        return self.graph.op("ReduceMin", self, axes=[axis], keepdims=int(keep))
+
+    def most(self, axis: int = -1, keep: bool = False) -> Value:
+        """Maximum along an axis."""
+        return self.graph.op("ReduceMax", self, axes=[axis], keepdims=int(keep))
+
+    def whole(self) -> Value:
+        """As int64."""
+        return self.graph.op("Cast", self, to=7)
+
+    def number(self) -> Value:
+        """As float32."""
+        return self.graph.op("Cast", self, to=1)
+
+    def sqrt(self) -> Value:
+        return self.graph.op("Sqrt", self)
+
+    def exp(self) -> Value:
+        return self.graph.op("Exp", self)
+
+    def sin(self) -> Value:
+        return self.graph.op("Sin", self)
+
+    def cos(self) -> Value:
+        return self.graph.op("Cos", self)
+
+    def abs(self) -> Value:
+        return self.graph.op("Abs", self)
+
+    def floor(self) -> Value:
+        return self.graph.op("Floor", self)
+
+    def ceil(self) -> Value:
+        return self.graph.op("Ceil", self)
+
+    def atan(self) -> Value:
+        return self.graph.op("Atan", self)
+
+
+class Graph:
+    """A graph while it is written."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._nodes: list[Any] = []
+        self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._initializers: list[Any] = []
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
+
+    def input(self, name: str, shape: tuple[int, ...]) -> Value:
+        """A float32 input of a fixed shape."""
+        helper, proto = _onnx().helper, _onnx().TensorProto
+        self._inputs.append(helper.make_tensor_value_info(name, proto.FLOAT, shape))
+        return Value(self, name)
+
+    def output(self, name: str, value: Value, shape: tuple[int, ...]) -> None:
+        """Name a value as a float32 output of a fixed shape."""
+        helper, proto = _onnx().helper, _onnx().TensorProto
+        self._nodes.append(helper.make_node("Identity", [value.name], [name]))
+        self._outputs.append(helper.make_tensor_value_info(name, proto.FLOAT, shape))
+
+    def constant(self, values: Any) -> Value:
+        """A constant: whole numbers as int64, booleans as they are, all else as float32; equal ones are kept once."""
+        array = np.asarray(values)
+        if array.dtype.kind == "b":
+            kept = array
+        elif isinstance(values, np.ndarray | np.integer) and array.dtype.kind in "iu":
+            kept = array.astype(np.int64)
+        else:
+            kept = array.astype(np.float32)
+        kept = np.ascontiguousarray(kept).reshape(array.shape)
+        key = (kept.dtype.str, kept.shape, kept.tobytes())
+        name = self._constants.get(key)
+        if name is None:
+            name = self._constants[key] = f"c{len(self._constants)}"
+            self._initializers.append(_onnx().numpy_helper.from_array(kept, name))
+        return Value(self, name)
+
+    def op(self, kind: str, *inputs: Any, **attributes: Any) -> Value:
+        """An operator with one output."""
+        return self.ops(kind, 1, *inputs, **attributes)[0]
+
+    def ops(self, kind: str, count: int, *inputs: Any, **attributes: Any) -> list[Value]:
+        """An operator with several outputs."""
+        names = [(value if isinstance(value, Value) else self.constant(value)).name for value in inputs]
+        outputs = [f"v{len(self._nodes)}" if count == 1 else f"v{len(self._nodes)}_{k}" for k in range(count)]
+        self._nodes.append(_onnx().helper.make_node(kind, names, outputs, **attributes))
+        return [Value(self, name) for name in outputs]
+
+    def where(self, condition: Value, yes: Any, no: Any) -> Value:
+        """``yes`` where the condition holds, else ``no``."""
+        return self.op("Where", condition, yes, no)
+
+    def greater_of(self, *values: Any) -> Value:
+        return self.op("Max", *values)
+
+    def lesser_of(self, *values: Any) -> Value:
+        return self.op("Min", *values)
+
+    def join(self, *values: Any, axis: int = -1) -> Value:
+        """Side by side along an axis that is there."""
+        return self.op("Concat", *values, axis=axis)
+
+    def stack(self, *values: Value) -> Value:
+        """Side by side along a new last axis."""
+        return self.join(*(value.wide(-1) for value in values))
+
+    def model(self) -> onnx.ModelProto:
+        """The checked model."""
+        library = _onnx()
+        graph = library.helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._initializers)
+        model = library.helper.make_model(
+            graph,
+            producer_name="ambulo",
+            opset_imports=[library.helper.make_opsetid("", OPSET)],
+            ir_version=_IR_VERSION,
+        )
+        library.checker.check_model(model)
+        return model
+
+    @property
+    def operators(self) -> list[str]:
+        """Kinds of operators used, sorted."""
+        return sorted({node.op_type for node in self._nodes})
+
+
+def _onnx() -> Any:
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError:
+        raise AmbuloError(
+            "writing an ONNX graph needs the package `onnx`", key="export", remedy='pip install "ambulo[learn]"'
+        ) from None
+    return onnx
