@@ -217,6 +217,8 @@ def quality_rows(data: Any, models: Path, quick: bool) -> list[Row]:
                 if measure in FIRST and value.value is not None and math.isfinite(value.value):
                     better = bool(value.higher_is_better)
                     rows.append(Row(f"{name}, {script}: {measure}", 1, value.value, value.unit, None, better))
+                    if value.raw is not None and math.isfinite(value.raw):
+                        rows.append(Row(f"{name}, {script}: {measure} (raw)", 1, value.raw, value.unit, None, better))
     return rows
 
 

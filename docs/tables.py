@@ -106,6 +106,12 @@ def quality(rows: list[dict[str, Any]], scripts: tuple[str, ...]) -> list[str]:
     return lines
 
 
+def is_trial(row: dict[str, Any]) -> bool:
+    """Whether a row is a measure of a controller along a script."""
+    where = row["name"].rsplit(": ", 1)[0].rsplit(", ", 1)
+    return len(where) == 2 and where[1] in SCRIPTS
+
+
 def load() -> dict[str, dict[str, Any]]:
     """All kept results in the order of the page."""
     found = {name: RESULTS / f"{name}.json" for name in TITLES}
@@ -122,7 +128,12 @@ def page(results: dict[str, dict[str, Any]]) -> str:
     ]
     for name, result in results.items():
         machine = ", ".join(f"{key} {value}" for key, value in result["machine"].items())
-        shown = quality(result["rows"], SCRIPTS) if name == "quality" else table(result["rows"])
+        trials = [row for row in result["rows"] if is_trial(row)]
+        shown = table([row for row in result["rows"] if not is_trial(row)]) if name != "quality" else []
+        if name == "quality":
+            shown = quality(result["rows"], SCRIPTS)
+        elif trials:  # controllers side by side
+            shown += ["", "Value / the same measure of the raw data:", "", *quality(trials, SCRIPTS)]
         lines += ["", f"## {TITLES[name]}", "", f"`{result['command']}`: {machine}", "", *shown]
     return "\n".join(lines) + "\n"
 
