@@ -1,4 +1,4 @@
-"""``ambulo train``: train a model on a built project."""
+"""``ambulo train``: train a model on a project, or on takes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,25 @@ import tyro
 
 @dataclass(frozen=True)
 class Arguments:
-    """Train a model on a built project, into its folder `models`. Stopped by Ctrl+C, it goes on with --resume.
+    """Train a model, into the folder `models` of the project. Stopped by Ctrl+C, it goes on with --resume.
 
-    Models: lmm (learned motion matching: motion matching without the database at run time). It is then a controller of
-    that name, for `ambulo simulate --controller lmm` and the studio."""
+    Models: lmm (learned motion matching: motion matching without the database at run time), on a built project; it is
+    then a controller of that name, for `ambulo simulate --controller lmm` and the studio. poser (full poses from any
+    few points, for `ambulo pose --model`), on projects or folders of takes; nothing need be built."""
 
     model: str
-    """What to train: lmm."""
+    """What to train: lmm or poser."""
     project: Path
-    """Folder of a built project."""
+    """Folder of a project; for poser also a folder of takes."""
+    more: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
+    """More projects or folders of takes, for poser."""
     preset: str = "base"
-    """How long and how large: quick (a minute or two), base, or paper (the published recipe: a day)."""
+    """How long and how large. lmm: quick (a minute or two), base, or paper (the published recipe: a day). poser: quick,
+    base or long (one, ten or thirty processor minutes)."""
+    out: Path | None = None
+    """Folder of the model, for poser; PROJECT/models/NAME if left out."""
+    hold_out: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="PATTERN")] = ()
+    """Takes to measure errors on and not to learn from, such as '*punch*', for poser; every tenth if left out."""
     name: str | None = None
     """Name of the trained model; the kind's own if left out."""
     tags: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG[,TAG]")] = ()
@@ -62,7 +70,36 @@ def _lmm(arguments: Arguments, tags: tuple[str, ...], progress: Any) -> Any:
     )
 
 
-TRAINERS: dict[str, Callable[[Arguments, tuple[str, ...], Any], Any]] = {"lmm": _lmm}
+def _poser(arguments: Arguments, tags: tuple[str, ...], progress: Any) -> Any:
+    from ambulo.errors import LearningError
+    from ambulo.learning.create import models_folder
+    from ambulo.learning.progress import TrainProgress
+    from ambulo.posing.poser_training import train_poser
+
+    for option, given in (("tags", tags), ("finetune", arguments.finetune)):
+        if given:
+            raise LearningError(f"poser is trained without --{option}", key=option, remedy="leave it out")
+    name = arguments.name or "poser"
+
+    def tell(done: int, total: int) -> None:
+        progress(TrainProgress("reading takes", done, done / total, 0.0, 0.0, 0.0, {}))
+
+    return train_poser(
+        (arguments.project, *arguments.more),
+        arguments.out or models_folder(arguments.project) / name,
+        name=name,
+        preset=arguments.preset,
+        hold_out=arguments.hold_out,
+        seed=arguments.seed,
+        precision=arguments.precision,
+        device=arguments.device,
+        resume=arguments.resume,
+        progress=progress,
+        tell=tell,
+    )
+
+
+TRAINERS: dict[str, Callable[[Arguments, tuple[str, ...], Any], Any]] = {"lmm": _lmm, "poser": _poser}
 """Kind of model -> what trains it."""
 
 
@@ -86,6 +123,8 @@ def run(arguments: Arguments) -> Any:
 
 def show(report: Any) -> None:
     """Print the report."""
+    if hasattr(report, "gaussian_errors"):
+        return _show_poser(report)
     what = "trained on" if not report.finetuned else "fine-tuned with"
     print(f"{report.name}: {report.folder} {what} {report.frames:,} frames ({report.minutes:.1f} minutes)")
     for stage, errors in report.errors.items():
@@ -95,3 +134,20 @@ def show(report: Any) -> None:
             f" ({report.seconds[stage] / 60:.1f} by the clock): {measures}"
         )
     print(f"  {report.megabytes:.2f} MB of weights; try `ambulo simulate --controller {report.name}`")
+
+
+def _show_poser(report: Any) -> None:
+    print(
+        f"{report.name}: {report.folder} trained on {report.poses:,} poses of {report.takes} takes:"
+        f" {report.steps:,} steps, {report.cpu_seconds / 60:.1f} processor minutes"
+        f" ({report.seconds / 60:.1f} by the clock)"
+    )
+    if report.errors:
+        print(f"  on {len(report.held_out)} held-out takes, points that are not set (without the network):")
+    for measure, error in report.errors.items():
+        what = measure.removesuffix("_cm").replace("_", " ")
+        print(f"    {what:<10} {error:6.2f} cm  ({report.gaussian_errors[measure]:.2f} cm)")
+    if report.skipped:
+        name, why = next(iter(report.skipped.items()))
+        print(f"  {len(report.skipped)} files gave no poses, such as {name}: {why}")
+    print(f"  {report.megabytes:.2f} MB; try `ambulo pose --model {report.folder}`")

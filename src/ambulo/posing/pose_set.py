@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.errors import AmbuloError, PosingError
-from ambulo.formats.registry import load
+from ambulo.formats.registry import load_all
 from ambulo.motion.humanoid import with_detected_roles
 from ambulo.motion.kinematics import forward_motion
 from ambulo.motion.motion import Motion
@@ -72,10 +72,34 @@ def take_points(motion: Motion, *, rate: float = 15.0) -> tuple[Float, float]:
     return points[sound] / np.float32(body.scale), body.scale
 
 
+@dataclass(frozen=True)
+class PoseFile:
+    """A file to take poses from, and how it is to be read.
+
+    Attributes:
+        path: the file.
+        unit: its length unit; None guesses.
+        up: its up axis; None guesses.
+        rate: its true frames a second; None believes the file.
+        licence: of what is in it.
+    """
+
+    path: Path
+    unit: str | float | None = None
+    up: str | None = None
+    rate: float | None = None
+    licence: str = ""
+
+
 def gather_poses(
-    paths: Sequence[Path], *, rate: float = 15.0, tell: Callable[[int, int], None] | None = None
+    files: Sequence[Path | PoseFile], *, rate: float = 15.0, tell: Callable[[int, int], None] | None = None
 ) -> PoseSet:
     """The poses of many take files. Files that give none are listed in ``skipped``.
+
+    Args:
+        files: paths, or files with how to read them. A file with several motions gives a take for each.
+        rate: about how many poses a second.
+        tell: called with the number of files that are done, and of all.
 
     Raises:
         PosingError: no file gives a pose.
@@ -85,21 +109,23 @@ def gather_poses(
     takes: list[NDArray[np.int32]] = []
     names: list[str] = []
     skipped: dict[str, str] = {}
-    for number, path in enumerate(paths):
+    for number, given in enumerate(files):
+        file = given if isinstance(given, PoseFile) else PoseFile(given)
         if tell is not None:
-            tell(number, len(paths))
+            tell(number, len(files))
         try:
-            found, scale = take_points(load(path), rate=rate)
+            motions = load_all(file.path, unit=file.unit, up=file.up, rate=file.rate)
+            for motion in motions:
+                found, scale = take_points(motion, rate=rate)
+                points.append(found)
+                scales.append(np.full(len(found), scale, np.float32))
+                takes.append(np.full(len(found), len(names), np.int32))
+                names.append(file.path.name if len(motions) == 1 else f"{file.path.name} {motion.name}")
         except AmbuloError as error:
-            skipped[path.name] = error.message
-            continue
-        points.append(found)
-        scales.append(np.full(len(found), scale, np.float32))
-        takes.append(np.full(len(found), len(names), np.int32))
-        names.append(path.name)
+            skipped[file.path.name] = error.message
     if not names:
         why = "; ".join(f"{name}: {reason}" for name, reason in list(skipped.items())[:3])
-        raise PosingError(f"none of {len(paths)} files gives a pose to learn from ({why})")
+        raise PosingError(f"none of {len(files)} files gives a pose to learn from ({why})")
     empty = np.zeros((0, POINT_COUNT, 3), np.float32)
     return PoseSet(
         np.concatenate([empty, *points]), np.concatenate(scales), np.concatenate(takes), tuple(names), skipped

@@ -65,11 +65,14 @@ class PoserTask:
         training: poses to learn from.
         held_out: poses to measure errors on; None measures none.
         settings: of model and task.
+        seed: of the first weights.
     """
 
     name = "poser"
 
-    def __init__(self, training: PoseSet, held_out: PoseSet | None, settings: PoserSettings | None = None) -> None:
+    def __init__(
+        self, training: PoseSet, held_out: PoseSet | None, settings: PoserSettings | None = None, *, seed: int = 0
+    ) -> None:
         import torch
 
         from ambulo.learning.network import Network
@@ -81,14 +84,17 @@ class PoserTask:
         facing = to_facing(poses, facing_yaws(poses), places)
         self.facing = fit_facing(facing)
         self.poses = facing[: len(training)].astype(np.float32)
-        network = Network([INPUT_COUNT, *[settings.width] * settings.depth, OUTPUT_COUNT])
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            network = Network([INPUT_COUNT, *[settings.width] * settings.depth, OUTPUT_COUNT])
         mean, std = np.zeros((POINT_COUNT, 6), np.float32), np.full((POINT_COUNT, 6), _DEVIATION_SCALE, np.float32)
         mean[:, :3] = facing.mean(axis=0)
         std[:, :3] = np.maximum(facing.std(axis=0), _LEAST_SPREAD)
         network.set_normalisation(input_mean=mean.reshape(-1), input_std=std.reshape(-1))
         for parameter in network.layers[-1].parameters():
             torch.nn.init.zeros_(parameter)
-        self.model: Network = network
+        self._network: Network = network
+        self.model: torch.nn.Module = network
         self.device = torch.device("cpu")
         self.held_out = held_out
         self._checks = [] if held_out is None else _make_checks(held_out)
@@ -136,10 +142,13 @@ class PoserTask:
         return (distance * weights).mean(), {"metres": distance.mean()}
 
     def validate(self) -> dict[str, float]:
-        """Mean distance of points that are not set, in cm at the captured body's size."""
+        """Errors of the model as it stands; see :meth:`errors_of`."""
+        return self.errors_of(self.completion())
+
+    def errors_of(self, completion: Completion) -> dict[str, float]:
+        """Mean distance of held-out points that are not set, in cm at the captured body's size, by which are set."""
         if self.held_out is None:
             return {}
-        completion = self.completion()
         scale = self.held_out.scales[:, None]
         out = {}
         for name, chosen in self._checks:
@@ -153,7 +162,7 @@ class PoserTask:
         """The model as it stands, for use without torch."""
         from ambulo.learning.lmm_stages import layers_of
 
-        return Completion(self.turned, self.facing, layers_of(self.model))
+        return Completion(self.turned, self.facing, layers_of(self._network))
 
 
 def _make_checks(held_out: PoseSet) -> list[tuple[str, NDArray[np.int64]]]:

@@ -85,13 +85,15 @@ class SchemeTask:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             network = Network([3 * len(self.known), *HIDDEN, 3 * len(self.unknown)], "selu")
-            for layer in network.layers:
+            self._layers = [layer for layer in network.layers if isinstance(layer, torch.nn.Linear)]
+            for layer in self._layers:
                 torch.nn.init.normal_(layer.weight, 0.0, layer.in_features**-0.5)
                 torch.nn.init.zeros_(layer.bias)
         random = np.random.default_rng(seed)
         inputs, targets = self._samples(random, min(len(self.poses), 20_000))
         network.set_normalisation(inputs.mean(axis=0), inputs.std(axis=0) + 0.01, targets.mean(axis=0))
-        self.model: Network = network
+        self._network: Network = network
+        self.model: torch.nn.Module = network
         self.device = torch.device("cpu")
 
     def place(self, device: torch.device) -> None:
@@ -118,9 +120,11 @@ class SchemeTask:
     def loss(self, batch: Any, progress: float) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Mean square distance, and L2 of the weights."""
         inputs, targets = batch
+        penalty = inputs.new_zeros(())
         square = (self.model(inputs) - targets).square().sum(-1).mean() / len(self.unknown)
-        size = sum(layer.weight.square().sum() for layer in self.model.layers)
-        return square + self.decay * size, {"square": square}
+        for layer in self._layers:
+            penalty = penalty + layer.weight.square().sum()
+        return square + self.decay * penalty, {"square": square}
 
     def validate(self) -> dict[str, float]:
         """Mean distance of the points that are not set, in cm at the captured body's size."""
@@ -134,7 +138,7 @@ class SchemeTask:
         """The network as it stands, for use without torch."""
         from ambulo.learning.lmm_stages import layers_of
 
-        return SchemeNetwork(self.known, self.unknown, layers_of(self.model))
+        return SchemeNetwork(self.known, self.unknown, layers_of(self._network))
 
 
 @dataclass(frozen=True)
