@@ -17,6 +17,8 @@ class Arguments:
     """Folder of the project, or its ambulo.toml."""
     jobs: int | None = None
     """Processes at most; as many as there are cores if left out."""
+    engine: str = "local"
+    """Where takes are prepared: local, ray (a cluster of this machine), or ray://HOST:PORT."""
     strict: bool = False
     """Refuse to build when any take cannot be used."""
     force: bool = False
@@ -36,6 +38,7 @@ def run(arguments: Arguments) -> BuildReport:
             strict=arguments.strict,
             force=arguments.force,
             progress=progress,
+            engine=arguments.engine,
         )
 
 

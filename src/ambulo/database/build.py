@@ -33,6 +33,7 @@ from ambulo.database.build_files import (
     write_stamps,
 )
 from ambulo.database.channels import CHANNELS
+from ambulo.database.engines.engine import Engine, create_engine
 from ambulo.database.fingerprints import (
     DATABASE_ROOMS,
     code_fingerprint,
@@ -49,7 +50,7 @@ from ambulo.database.manifest import (
     verify_files,
     write_manifest,
 )
-from ambulo.database.prepare_jobs import JobResult, PrepareJob, run_jobs, tensor_name, worker_count
+from ambulo.database.prepare_jobs import JobResult, PrepareJob, tensor_name
 from ambulo.database.project import Project, load_project
 from ambulo.database.records import BuildState, Inputs, TakeRecord
 from ambulo.database.report import BuildReport, TakeProblem, problems_of, report_of
@@ -85,6 +86,7 @@ def build_frames(
     force: bool = False,
     progress: Progress | None = None,
     finish: Callable[[Path], None] | None = None,
+    engine: str = "local",
 ) -> BuildReport:
     """Build the database of a project, or bring it up to date.
 
@@ -100,17 +102,19 @@ def build_frames(
         force: build everything anew.
         progress: told how far the build is.
         finish: called with the new database's folder before it takes its place: writes what is derived from frames.
+        engine: where takes are prepared, see :func:`ambulo.database.engines.engine.create_engine`.
 
     Returns:
         What was built, from what, and what is wrong with the takes.
 
     Raises:
-        ProjectError: the project cannot be read, or no take of it can be used.
+        ProjectError: the project cannot be read, no take of it can be used, or there is no such engine.
         DatabaseError: another build is running, or the disk refuses.
     """
     began = time.perf_counter()
     project = load_project(project_path)
-    worker_count(jobs, ())  # refuses a number that is not possible even where nothing is to be done
+    prepare_with = create_engine(engine)
+    prepare_with.worker_count(jobs, ())  # refuses what is not possible even where nothing is to be done
     folder = behind_links(project.database_folder if folder is None else Path(folder))
     tell = progress or (lambda stage, done, total: None)
     with BuildLock(folder):
@@ -129,7 +133,7 @@ def build_frames(
             with suppress(OSError):  # a project that cannot be written to is up to date all the same
                 write_stamps(folder, {**hasher.stamps, **kept_own_stamps(read_stamps(folder))})
             return _report(project, folder, takes, state, began, up_to_date=True)
-        build = _Build(project, folder, takes, inputs, state, tell)
+        build = _Build(project, folder, takes, inputs, state, tell, prepare_with)
         try:
             build.prepare(jobs)
             state = build.write(strict, finish)
@@ -223,7 +227,9 @@ class _Build:
         inputs: Inputs,
         state: BuildState | None,
         tell: Progress,
+        engine: Engine,
     ) -> None:
+        self.engine = engine
         self.project, self.folder, self.takes, self.inputs, self.tell = project, folder, takes, inputs, tell
         self.staging = staging_of(folder)
         self.copies = 2 if project.mirror else 1
@@ -338,7 +344,7 @@ class _Build:
                     travel=source.travel,
                 )
             )
-        workers = worker_count(jobs, work)
+        workers = self.engine.worker_count(jobs, work)
         self.workers = max(self.workers, workers)
         finished = 0
         self.tell("prepare", 0, len(work))
@@ -350,7 +356,7 @@ class _Build:
             self.skeletons.update(result.skeletons)
             self.tell("prepare", finished, len(work))
 
-        run_jobs(work, workers, done)
+        self.engine.run(work, workers, done)
 
     def _work_file(self, number: int) -> Path:
         return self.staging / _WORK / f"{number}.safetensors"

@@ -173,6 +173,6 @@ def run_jobs(work: Sequence[PrepareJob], workers: int, done: Callable[[JobResult
         done: called in this process.
 
     Raises:
-        DatabaseError: a worker process died.
+        WorkerDied: a worker process died.
     """
     run_tasks(run_job, work, workers, done)

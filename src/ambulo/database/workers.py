@@ -24,6 +24,10 @@ class Sized(Protocol):
         ...
 
 
+class WorkerDied(DatabaseError):
+    """A worker process died; what it worked on may be tried again."""
+
+
 Job = TypeVar("Job", bound=Sized)
 Result = TypeVar("Result")
 
@@ -44,7 +48,7 @@ def run_tasks(task: Callable[[Job], Result], work: Sequence[Job], workers: int, 
         done: called in this process.
 
     Raises:
-        DatabaseError: a worker process died.
+        WorkerDied: a worker process died.
     """
     if workers == 1:
         for job in work:
@@ -58,7 +62,7 @@ def run_tasks(task: Callable[[Job], Result], work: Sequence[Job], workers: int, 
             for future in as_completed(futures):
                 done(future.result())
         except BrokenProcessPool:
-            raise DatabaseError(
+            raise WorkerDied(
                 "a process that prepared takes died, perhaps for want of memory", remedy="build again with --jobs 1"
             ) from None
         except BaseException:

@@ -41,6 +41,7 @@ def build(
     strict: bool = False,
     force: bool = False,
     progress: Progress | None = None,
+    engine: str = "local",
 ) -> BuildReport:
     """Build a project's database with its features and search index, or bring it up to date.
 
@@ -53,7 +54,14 @@ def build(
     specs = load_project(project_path).features
     finish: Callable[[Path], None] = lambda staging: write_index(staging, specs)  # noqa: E731
     compile_project = partial(
-        build_frames, project_path, folder=folder, jobs=jobs, strict=strict, progress=progress, finish=finish
+        build_frames,
+        project_path,
+        folder=folder,
+        jobs=jobs,
+        strict=strict,
+        progress=progress,
+        finish=finish,
+        engine=engine,
     )
     report = compile_project(force=force)
     if report.up_to_date:

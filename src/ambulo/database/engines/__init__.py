@@ -1,0 +1,1 @@
+"""Where takes are prepared: processes of this machine, or a cluster."""
