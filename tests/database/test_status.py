@@ -111,7 +111,7 @@ def test_other_code_is_named(make_project: Make, monkeypatch: pytest.MonkeyPatch
 
     project = make_project("walk_a.bvh")
     build_frames(project)
-    monkeypatch.setattr(staleness, "code_fingerprint", lambda rooms: "other")
+    monkeypatch.setattr(staleness, "database_code", lambda project: "other")
     found = status(project)
     assert found.code and found.stale
     assert any("another version" in reason for reason in found.reasons)

@@ -29,6 +29,7 @@ VERBS: dict[str, str] = {
     "fetch": "fetch a known data set, its licence accepted, and make a project of it",
     "check": "look for what is wrong in takes: rates, T-poses, pops, floors, sliding feet",
     "repair": "mend spikes, floor and feet of a take, into a new file",
+    "stylise": "make a take that limps, leans or strides of one that does not",
     "build": "build the database of a project, or bring it up to date",
     "tag": "add, remove and list the tags of a take",
     "status": "say what of a project's database is stale and why, file by file",

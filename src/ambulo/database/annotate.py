@@ -10,12 +10,14 @@ from ambulo.database.annotation_settings import MIRRORED
 from ambulo.database.catalog import FrameNumber, FrameRange
 from ambulo.database.project import Project
 from ambulo.database.records import ClipRecord
+from ambulo.database.style_spec import StyleSpec
 from ambulo.database.tags import mirrored_tag, range_to_frames, tags_of_file_name, tags_of_folders
 from ambulo.database.takes import Take
 from ambulo.errors import ProjectError, nearest_names
 from ambulo.formats.channel_file import NumberRange, channel_file_of, read_channel_rows
 from ambulo.formats.tag_file import TagRange, check_tag, read_tag_rows, tag_file_of
 from ambulo.motion.motion import Note
+from ambulo.prepare.stylise.style import STYLISED, tempo_factor
 
 
 class TagNote(NamedTuple):
@@ -51,20 +53,38 @@ def read_annotations(project: Project, takes: Sequence[Take]) -> list[TakeAnnota
 
 
 def _tags(project: Project, take: Take) -> list[TagNote]:
-    source = project.sources[take.source]
+    source, style = project.sources[take.source], None if take.style is None else project.stylise[take.style]
+    named = take.relative if style is None else take.relative.replace(f"@{style.name}", "")
     notes = [TagNote(TagRange(None, None, check_tag(tag)), "project") for tag in source.tags]
     if "folder" in source.tags_from:
-        notes += [TagNote(TagRange(None, None, tag), "folder") for tag in tags_of_folders(take.relative)]
+        notes += [TagNote(TagRange(None, None, tag), "folder") for tag in tags_of_folders(named)]
     if "name" in source.tags_from:
-        notes += [TagNote(TagRange(None, None, tag), "name") for tag in tags_of_file_name(take.relative)]
+        notes += [TagNote(TagRange(None, None, tag), "name") for tag in tags_of_file_name(named)]
     file = tag_file_of(take.path)
     if file.exists():
         notes += [TagNote(row.range, "file", row.line) for row in read_tag_rows(file)]
+    if style is not None:
+        notes = [_restyled(note, style) for note in notes if note.range.tag not in style.without]
+        notes += [TagNote(TagRange(None, None, check_tag(tag)), "style") for tag in (STYLISED, *style.tags)]
     unique = {(note.range, note.origin): note for note in reversed(notes)}  # of equal ones, the first line
     kept = list(reversed(unique.values()))
     for group in project.tags.exclusive:
         _check_exclusive([note for note in kept if note.range.tag in group], take)
     return kept
+
+
+def _restyled(note: TagNote, style: StyleSpec) -> TagNote:
+    """The tag of a base on what a style makes of it: a tempo moves its times."""
+    start, stop = _retimed(note.range, style)
+    return note._replace(range=note.range._replace(start=start, stop=stop))
+
+
+def _retimed(entry: TagRange | NumberRange, style: StyleSpec) -> tuple[float | None, float | None]:
+    factor = tempo_factor(style.operators)
+    return (
+        None if entry.start is None else entry.start / factor,
+        None if entry.stop is None else entry.stop / factor,
+    )
 
 
 def _check_exclusive(notes: Sequence[TagNote], take: Take) -> None:
@@ -88,7 +108,12 @@ def _check_exclusive(notes: Sequence[TagNote], take: Take) -> None:
 
 
 def _said(note: TagNote) -> str:
-    origins = {"file": f"line {note.line}", "name": "the file's name", "folder": "a folder's name"}
+    origins = {
+        "file": f"line {note.line}",
+        "name": "the file's name",
+        "folder": "a folder's name",
+        "style": "its style",
+    }
     return f"{note.range.tag!r} ({origins.get(note.origin, 'the project file')})"
 
 
@@ -115,6 +140,12 @@ def _numbers(project: Project, take: Take) -> list[NumberNote]:
                         f"{row.range.channel} is {fault}", path=file, line=row.line, key=row.range.channel
                     )
             notes.append(NumberNote(row.range, "file", row.line))
+    if take.style is not None:
+        times = [_retimed(note.range, project.stylise[take.style]) for note in notes]
+        notes = [
+            note._replace(range=note.range._replace(start=start, stop=stop))
+            for note, (start, stop) in zip(notes, times, strict=True)
+        ]
     return notes
 
 

@@ -35,8 +35,7 @@ from ambulo.database.build_files import (
 from ambulo.database.channels import CHANNELS
 from ambulo.database.engines.engine import Engine, create_engine
 from ambulo.database.fingerprints import (
-    DATABASE_ROOMS,
-    code_fingerprint,
+    database_code,
     project_content,
     skeleton_key,
     take_key,
@@ -64,8 +63,9 @@ from ambulo.database.retarget_plan import (
 )
 from ambulo.database.soundness import check_sound
 from ambulo.database.storage import Array, checksum_of, map_tensors
+from ambulo.database.styled_takes import find_all_takes
 from ambulo.database.swap import BuildLock, behind_links, recover, staging_of, swap_in
-from ambulo.database.takes import Hasher, Take, find_orphans, find_takes, hash_takes
+from ambulo.database.takes import Hasher, Take, find_orphans, hash_takes
 from ambulo.errors import DatabaseError, ProjectError
 
 Progress = Callable[[str, int, int], None]
@@ -120,10 +120,10 @@ def build_frames(
     with BuildLock(folder):
         recover(folder)
         shutil.rmtree(staging_of(folder), ignore_errors=True)
-        takes = find_takes(project)
+        takes = find_all_takes(project)
         hasher = Hasher(read_stamps(folder))
         tell("scan", 0, len(takes))
-        code, files = code_fingerprint(DATABASE_ROOMS), outside_files(project, hasher)
+        code, files = database_code(project), outside_files(project, hasher)
         inputs = Inputs(project_content(project), tuple(hash_takes(takes, hasher)), code, files)
         tell("scan", len(takes), len(takes))
         state = None if force else read_state(folder)
@@ -342,6 +342,7 @@ class _Build:
                     target=target if source.retarget else None,
                     mapping=None if source.mapping is None else self.project.folder / source.mapping,
                     travel=source.travel,
+                    operators=() if take.style is None else self.project.stylise[take.style].operators,
                 )
             )
         workers = self.engine.worker_count(jobs, work)

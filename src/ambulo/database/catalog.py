@@ -62,7 +62,7 @@ class FrameRange(NamedTuple):
         clip: number of the clip.
         tag: the name.
         start, stop: frames of the database.
-        origin: ``name``, ``folder``, ``file`` (``.tags.csv``), ``project`` or ``mirror``.
+        origin: ``name``, ``folder``, ``file`` (``.tags.csv``), ``project``, ``style`` or ``mirror``.
         priority, bonus: see :class:`~ambulo.formats.tag_file.TagRange`.
     """
 

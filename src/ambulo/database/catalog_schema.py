@@ -73,7 +73,7 @@ DOCUMENTATION: dict[str, tuple[str, str]] = {
     "ranges": (
         "table",
         "a tag on frames [start_frame, stop_frame) of the database; origin is file (NAME.tags.csv), folder, name, "
-        "project or mirror; ranges may overlap",
+        "style, project or mirror; ranges may overlap",
     ),
     "numeric_channels": ("table", "the numbers that takes are annotated with, their units and limits"),
     "numbers": (

@@ -23,6 +23,9 @@ from ambulo.maths.user_cache import user_cache
 FRAME_ROOMS = ("maths", "motion", "formats", "prepare")
 """Packages whose code decides what the frames of a take are."""
 
+STYLE_ROOMS = ("prepare/stylise", "prepare/repair")
+"""Packages whose code decides what operators make of a take."""
+
 RECORD_VERSION = 2
 """Of what a record keeps of a take; raised where it keeps more, so that older ones are made anew."""
 
@@ -36,6 +39,11 @@ def project_content(project: Project) -> dict[str, Any]:
     for key in ("folder", "play", "controllers"):
         del content[key]
     return content
+
+
+def database_code(project: Project) -> str:
+    """Hash of the code that decides what a project's database holds."""
+    return code_fingerprint(DATABASE_ROOMS + (STYLE_ROOMS if project.stylise else ()))
 
 
 @cache
@@ -99,6 +107,9 @@ def take_key(project: Project, source: int, take: TakeInput) -> str:
         project.mirror,
         code_fingerprint(FRAME_ROOMS),
     ]
+    style = project.made_by(take.label)
+    if style is not None:
+        parts.append([msgspec.to_builtins(style.operators), code_fingerprint(STYLE_ROOMS)])
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 

@@ -15,10 +15,11 @@ from ambulo.database.retarget_plan import TargetSpec, put_on_target
 from ambulo.database.storage import write_tensors
 from ambulo.database.workers import Sized, core_count, run_tasks
 from ambulo.errors import AmbuloError, MotionError, ProjectError
-from ambulo.motion.motion import Note
+from ambulo.motion.motion import Motion, Note
 from ambulo.prepare.clip import PreparedClip
 from ambulo.prepare.corrections import Corrections
 from ambulo.prepare.settings import PrepareSettings
+from ambulo.prepare.stylise.style import Operator
 
 _BYTES_PER_WORKER = 40_000_000
 """A worker spends over a second on its start (imports, loading kernels); in less than that, one process prepares this
@@ -42,6 +43,7 @@ class PrepareJob(NamedTuple):
         target: file on the skeleton that it is put on; None leaves it on its own.
         mapping: mapping file for that; None guesses.
         travel: where the way comes from, ``as_is`` or ``from_feet``.
+        operators: what makes another take of it.
     """
 
     number: int
@@ -59,6 +61,7 @@ class PrepareJob(NamedTuple):
     target: TargetSpec | None = None
     mapping: Path | None = None
     travel: str = "as_is"
+    operators: tuple[Operator, ...] = ()
 
 
 class JobResult(NamedTuple):
@@ -138,6 +141,8 @@ def _prepare(job: PrepareJob) -> tuple[list[PreparedClip], tuple[RetargetRecord,
         pairs = [put_on_target(motion, job.target, mapping) for motion in motions]
         motions = [motion for motion, _ in pairs]
         retargeted = [record for _, record in pairs if record is not None]
+    if job.operators:
+        motions = [_stylised(motion, job) for motion in motions]
     clips: list[PreparedClip] = []
     left_out: list[Note] = []
     for motion in motions:
@@ -150,6 +155,14 @@ def _prepare(job: PrepareJob) -> tuple[list[PreparedClip], tuple[RetargetRecord,
     if left_out:  # one pose among fifty clips is no reason to do without the others
         clips[0] = replace(clips[0], notes=(*left_out, *clips[0].notes))
     return clips, tuple(retargeted)
+
+
+def _stylised(motion: Motion, job: PrepareJob) -> Motion:
+    """What the operators make of a motion, by the roles that the project corrects."""
+    from ambulo.motion.humanoid import with_detected_roles
+    from ambulo.prepare.stylise.style import stylise
+
+    return stylise(with_detected_roles(motion, job.roles), job.operators)[0]
 
 
 def worker_count(jobs: int | None, work: Sequence[Sized]) -> int:

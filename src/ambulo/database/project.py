@@ -12,6 +12,7 @@ import msgspec
 from ambulo.database.annotation_settings import COMPUTED_CHANNELS, NumericChannel, TagSettings
 from ambulo.database.feature_spec import DEFAULT_FEATURES, FEATURE_KINDS, JOINT_KINDS, FeatureSpec
 from ambulo.database.play_settings import PlaySettings
+from ambulo.database.style_spec import StyleSpec
 from ambulo.database.take_spec import TakeSpec
 from ambulo.database.toml_check import check_keys, line_of, validation_error
 from ambulo.errors import FormatError, ProjectError, nearest_names
@@ -92,6 +93,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         prepare: constants of the preparation; its ``rate`` always equals the project's.
         channels: numbers that takes are annotated with, and their units.
         tags: which tags exclude each other.
+        stylise: takes that are made of others by operators.
         play: tags that are shown or hidden while nothing is asked for.
         folder: where the project file lies; not part of the file.
     """
@@ -108,6 +110,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     prepare: PrepareSettings = PrepareSettings()
     channels: dict[str, NumericChannel] = {}
     tags: TagSettings = TagSettings()
+    stylise: tuple[StyleSpec, ...] = ()
     play: PlaySettings = PlaySettings()
     folder: Path = Path()
 
@@ -118,7 +121,13 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def take_spec(self, label: str) -> TakeSpec | None:
         """The corrections of a take, by the name that reports call it; None where there are none."""
+        label = label.rpartition("@")[0] if self.made_by(label) is not None else label
         return next((spec for spec in self.takes if spec.file == label), None)
+
+    def made_by(self, label: str) -> StyleSpec | None:
+        """The style that makes a take of that name; None for a take that was captured."""
+        base, mark, name = label.rpartition("@")
+        return next((style for style in self.stylise if mark and base and style.name == name), None)
 
     def spec_of(self, number: int, label: str) -> TakeSpec | None:
         """The corrections of a take of a source, with the frames that the source skips; None where there are none."""
@@ -240,6 +249,14 @@ def check_values(project: Project, text: str, file: Path) -> None:
     for group in project.tags.exclusive:
         for tag in group:
             check_tag(tag, path=file, line=line_of(text, ("tags", "exclusive")))
+    for number, style in enumerate(project.stylise):
+        twice = style.name in {other.name for other in project.stylise[:number]}
+        wrong_style = ("name", f"two styles are called {style.name!r}") if twice else style.fault()
+        if wrong_style is not None:
+            raise fail(wrong_style[1], "stylise", number, wrong_style[0])
+        for key in ("tags", "of_tags", "without"):
+            for tag in getattr(style, key):
+                check_tag(tag, path=file, line=line_of(text, ("stylise", number, key)))
     files: set[str] = set()
     for number, spec in enumerate(project.takes):
         wrong_take = ("file", f"{spec.file!r} has two [[takes]] entries") if spec.file in files else spec.fault()

@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 
 from ambulo.database.build_files import read_stamps, read_state
-from ambulo.database.fingerprints import DATABASE_ROOMS, code_fingerprint, project_content
+from ambulo.database.fingerprints import database_code, project_content
 from ambulo.database.project import Project
 from ambulo.database.records import Inputs
 from ambulo.database.retarget_plan import outside_files
 from ambulo.database.soundness import check_sound
-from ambulo.database.takes import Hasher, TakeInput, find_takes, hash_takes
+from ambulo.database.styled_takes import find_all_takes
+from ambulo.database.takes import Hasher, TakeInput, hash_takes
 from ambulo.errors import DatabaseError
 
 
@@ -50,8 +51,8 @@ def current_inputs(project: Project, hasher: Hasher) -> Inputs:
     Raises:
         ProjectError: a source cannot be read.
     """
-    takes = hash_takes(find_takes(project), hasher)
-    code = code_fingerprint(DATABASE_ROOMS)
+    takes = hash_takes(find_all_takes(project), hasher)
+    code = database_code(project)
     return Inputs(project_content(project), tuple(takes), code, outside_files(project, hasher))
 
 

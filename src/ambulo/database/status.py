@@ -16,7 +16,8 @@ from ambulo.database.project import Project
 from ambulo.database.records import BuildState, Inputs
 from ambulo.database.soundness import check_sound
 from ambulo.database.staleness import compare, current_inputs
-from ambulo.database.takes import Hasher, Take, find_orphans, find_takes
+from ambulo.database.styled_takes import find_all_takes
+from ambulo.database.takes import Hasher, Take, find_orphans
 from ambulo.errors import DatabaseError, ProjectError
 
 UP_TO_DATE = "run `ambulo play`: there is nothing to build"
@@ -90,7 +91,7 @@ def project_status(project: Project, folder: Path | None = None) -> ProjectStatu
         ProjectError: a source cannot be read.
     """
     folder = project.database_folder if folder is None else folder
-    takes = find_takes(project)
+    takes = find_all_takes(project)
     now = current_inputs(project, Hasher(read_stamps(folder)))
     files = [
         FileStatus(o.label, "no_take", "there is no take beside this file", o.remedy) for o in find_orphans(project)

@@ -35,6 +35,7 @@ class Take(NamedTuple):
         path: where it lies.
         label: how the project names it, the same on every machine: ``takes/walk_01.bvh``.
         size: bytes.
+        style: index of the style that makes it of the file; None for what the file itself holds.
     """
 
     source: int
@@ -42,6 +43,7 @@ class Take(NamedTuple):
     path: Path
     label: str
     size: int
+    style: int | None = None
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
