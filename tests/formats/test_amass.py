@@ -88,6 +88,18 @@ def test_shape_file_is_refused_alone_and_left_out_of_a_folder(cases: Path, tmp_p
     assert [error.path for error in errors] == [tmp_path / "amass_shape_only.npz"]
 
 
+@pytest.mark.parametrize("shape", [(0, 156), (0, 24, 3), (0,), (4, 0)])
+def test_poses_without_frames_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    rate = np.array(60.0)
+    for content in (
+        {"poses": np.zeros(shape)},
+        {"root_orient": np.zeros((shape[0], 3)) if shape[0] == 0 else np.zeros(shape), "pose_body": np.zeros(shape)},
+    ):
+        path = saved(tmp_path, trans=np.zeros((shape[0], 3)), mocap_framerate=rate, **content)
+        with pytest.raises(FormatError, match="holds no frame"):
+            ambulo.load(path)
+
+
 def test_all_zero_poses_load(cases: Path) -> None:
     motion = ambulo.load(cases / "amass_all_zero_pose.npz")
     assert (motion.frame_count, motion.rate) == (4, 60.0)

@@ -137,7 +137,7 @@ def _rotation_vectors(archive: NpzFile) -> Double:
     """Rotation vectors ``[T, joints, 3]``, of 22, 24 or 52 joints."""
     path = archive.path
     if "poses" in archive:
-        poses = archive.numbers("poses")
+        poses = _not_empty(archive.numbers("poses"), "poses", path)
         if poses.ndim == 3 and poses.shape[2] == 3:
             poses = poses.reshape(len(poses), -1)
         width = poses.shape[1] if poses.ndim == 2 else 0
@@ -160,8 +160,8 @@ def _rotation_vectors(archive: NpzFile) -> Double:
             raise FormatError(
                 f"there are poses by parts, but no {keys[0]!r}", path=path, key=keys[0], remedy="export the whole pose"
             )
-        part = archive.numbers(key)
-        part = part.reshape(len(part), -1) if part.ndim > 1 and part.size else part
+        part = _not_empty(archive.numbers(key), key, path)
+        part = part.reshape(len(part), -1) if part.ndim > 1 else part
         if part.ndim != 2 or part.shape[1] not in widths or (parts and len(part) != len(parts[0])):
             raise FormatError(
                 f"{key} of shape {part.shape} should be [{len(parts[0]) if parts else 'frames'}, "
@@ -173,6 +173,12 @@ def _rotation_vectors(archive: NpzFile) -> Double:
     if len(parts) == 3:
         parts[1] = parts[1][:, :63]  # 69 end in the two hand joints of SMPL, which the fingers replace
     return np.concatenate(parts, axis=1).reshape(len(parts[0]), -1, 3)
+
+
+def _not_empty(values: Double, key: str, path: Path) -> Double:
+    if values.size == 0:
+        raise FormatError(f"{key} of shape {values.shape} holds no frame", path=path, key=key, remedy="leave it out")
+    return values
 
 
 def _translation(archive: NpzFile, frames: int, notes: list[Note]) -> Double:
