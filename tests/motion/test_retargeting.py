@@ -22,6 +22,7 @@ from ambulo.synthesis.body import default_skeleton
 from ambulo.synthesis.performance import synthesize
 
 from .rigs import RIGS, build
+from .test_quadruped import dog
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +217,33 @@ def test_a_pair_by_hand_settles_the_role(walk: Motion) -> None:
     }
     mapping = map_joints(walk, flat, swapped)
     assert mapping.target.role("right_upper_leg") == skeleton.index("LeftUpLeg")
+
+
+def test_four_legs_and_two_do_not_exchange_motion(walk: Motion) -> None:
+    animal = dog()
+    still = Motion(animal, animal.offsets[None].repeat(9, 0), animal.rest_rotations[None].repeat(9, 0), 60.0, "dog")
+    longer = replace(animal, names=tuple(f"big_{name}" for name in animal.names), offsets=1.5 * animal.offsets)
+    for motion, target, whose in (
+        (still, default_skeleton(), "source skeleton stands on four legs, the other on two"),
+        (walk, still, "target skeleton stands on four legs, the other on two"),
+        (still, longer, "source skeleton stands on four legs, the other on four legs as well"),
+    ):
+        with pytest.raises(SkeletonError, match=whose):
+            retarget(motion, target)
+    assert np.allclose(retarget(still, still).motion.rotations, still.rotations, atol=1e-6)
+
+
+def test_feet_held_by_ik_outside_of_the_legs_are_named(walk: Motion) -> None:
+    skeleton, _ = build(RIGS["lafan1"])
+    names, parents = list(skeleton.names), skeleton.parents.copy()
+    places, offsets = skeleton.rest_positions(), skeleton.offsets.copy()
+    for foot in ("LeftFoot", "RightFoot"):
+        joint = names.index(foot)
+        parents[joint], offsets[joint] = 0, places[joint] - places[0]
+    held = Skeleton(tuple(names), parents, offsets, skeleton.end_offsets)
+    with pytest.raises(SkeletonError, match="left_foot 'LeftFoot' does not hang below its left_lower_leg") as caught:
+        retarget(walk, held)
+    assert caught.value.key == "left_foot" and "IK" in str(caught.value.remedy)
 
 
 def test_what_cannot_be_mapped_is_refused_with_guesses(walk: Motion) -> None:

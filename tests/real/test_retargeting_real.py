@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ambulo.errors import SkeletonError
 from ambulo.formats.registry import load, load_all
 from ambulo.motion.humanoid import with_detected_roles
 from ambulo.motion.kinematics import forward_motion
@@ -117,3 +118,14 @@ def test_four_legs_walk_on_their_own_skeleton(real_data: Path, name: str) -> Non
     way = clip.positions[-1, 0] - clip.positions[0, 0]
     assert way[2] > 0.8 and abs(way[0]) < 0.05  # these face +Z, and walk where they face
     assert not feet_travel(with_detected_roles(clips["Idle"])).in_place
+
+
+def test_a_robot_with_feet_of_their_own_has_its_roles_and_is_not_mapped(real_data: Path) -> None:
+    """Its feet hang from the scene's root; its fingers are no legs."""
+    robot = max(load_all(real_data / "free/characters/robot_14clips.glb"), key=lambda clip: clip.frame_count)
+    named = with_detected_roles(robot).skeleton
+    wanted = {"left_upper_leg": "UpperLeg.L", "right_lower_leg": "LowerLeg.R", "left_foot": "Foot.L", "chest": "Torso"}
+    assert {role: named.names[named.role(role)] for role in wanted} == wanted
+    for pair in ((robot, take(real_data, "cmu")), (take(real_data, "cmu"), robot)):
+        with pytest.raises(SkeletonError, match=r"'Foot.L' does not hang below its left_lower_leg 'LowerLeg.L'"):
+            retarget(*pair)

@@ -68,6 +68,7 @@ def detect_roles(
     body = read_body(skeleton, motion)
     shape = read_shape(body)
     proposals = propose_roles(skeleton.names)
+    _distrust(shape)
     _settle_sides(skeleton, shape)
     roles: dict[str, int] = {}
     evidence: dict[str, str] = {}
@@ -99,6 +100,16 @@ def detect_roles(
 def with_detected_roles(motion: Motion, overrides: Mapping[str, str] | None = None) -> Motion:
     """The same motion with the roles of its skeleton filled in."""
     return motion.with_roles(detect_roles(motion.skeleton, motion, overrides).roles)
+
+
+def _distrust(shape: Shape) -> None:
+    """Drop what geometry found where one joint would be of two limbs: fingers of a rig whose feet hang from its
+    scene's root were then taken for legs. Names alone speak."""
+    limbs = [joint for role, joint in shape.roles.items() if role.startswith(("left_", "right_"))]
+    if len(set(limbs)) == len(limbs):
+        return
+    shape.roles, shape.sides_known = {}, False
+    shape.evidence = {role: "its limbs do not hang together as a person's do" for role in shape.evidence}
 
 
 def _settle_sides(skeleton: Skeleton, shape: Shape) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 import tomllib
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from ambulo.errors import FormatError, SkeletonError, nearest_names
 from ambulo.motion.humanoid import ROLES, detect_roles
 from ambulo.motion.humanoid_names import CENTRE_WORDS, SIDE_WORDS, name_parts
 from ambulo.motion.motion import Motion
+from ambulo.motion.quadruped import is_quadruped
 from ambulo.motion.reference_pose import NEEDED
 from ambulo.motion.skeleton import Skeleton
 
@@ -240,6 +242,41 @@ def _extras(skeleton: Skeleton) -> dict[tuple[str, str, int], int]:
             place += 1
         found[role, what, place] = joint
     return found
+
+
+def check_legs(source: Skeleton, target: Skeleton) -> None:
+    """See that motion can go from one body to another: both walk on two legs, each of which is one chain.
+
+    Args:
+        source, target: with roles. Those that are the same, joint by joint, always pass.
+
+    Raises:
+        SkeletonError: a leg is not one chain, or one of the bodies stands on four legs; with how to go on.
+    """
+    if same_tree(source, target):
+        return
+    for body, whose, other in ((source, "source", target), (target, "target", source)):
+        if is_quadruped(body):
+            legs = "four legs as well, but other ones" if is_quadruped(other) else "two"
+            raise SkeletonError(
+                f"the {whose} skeleton stands on four legs, the other on {legs}: motion goes from one person to another, "
+                "and from a quadruped only to its own skeleton",
+                joint=body.names[body.roles["left_front_foot"]],
+                remedy="give it a project of its own; if it is a person, correct its roles in [roles]",
+            )
+        for side in ("left", "right"):
+            chain = [f"{side}_{part}" for part in ("upper_leg", "lower_leg", "foot")]
+            for above, below in itertools.pairwise(chain):
+                if body.roles[below] in body.descendants(body.roles[above])[1:]:
+                    continue
+                raise SkeletonError(
+                    f"the {whose} skeleton cannot be mapped: its {below} {body.names[body.roles[below]]!r} does not hang "
+                    f"below its {above} {body.names[body.roles[above]]!r}",
+                    joint=body.names[body.roles[below]],
+                    key=below,
+                    remedy="name another joint for it in the mapping file or in [roles]; of a rig whose feet are held by "
+                    "IK, export the deforming bones with the feet below the shins",
+                )
 
 
 def guess_joints(role: str, skeleton: Skeleton, count: int = 3) -> list[str]:

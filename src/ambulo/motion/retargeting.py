@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ambulo.errors import MotionError
 from ambulo.maths import quaternions
 from ambulo.motion.damped_least_squares import DAMPING, ITERATIONS
-from ambulo.motion.joint_mapping import JointMapping, map_joints
+from ambulo.motion.joint_mapping import JointMapping, check_legs, map_joints
 from ambulo.motion.kinematics import GlobalPose, forward, forward_motion
 from ambulo.motion.motion import Motion, Note
 from ambulo.motion.reference_pose import ReferencePose, reference_pose
@@ -128,7 +128,7 @@ def retarget(
         settings: constants.
 
     Raises:
-        SkeletonError: one of the two cannot be mapped.
+        SkeletonError: one of the two cannot be mapped, or stands on four legs and the other is no such body.
         MotionError: the motion has no frames.
     """
     from ambulo.motion import retargeting_kernels as kernels
@@ -140,10 +140,12 @@ def retarget(
     if ready is None and not isinstance(target, RetargetTarget):
         # Wishes may settle roles, and the reference pose rests on roles.
         first = map_joints(motion, target, mapping, source_roles=roles)
+        check_legs(first.source, first.target)
         body = target.with_roles(dict(first.target.roles)) if isinstance(target, Motion) else first.target
         ready = retarget_target(body)
     assert ready is not None
     links = map_joints(motion, ready.skeleton, mapping, source_roles=roles)
+    check_legs(links.source, links.target)
     source = motion.with_roles(dict(links.source.roles))
     pose = forward_motion(source)
     there = _source_reference(source, pose, ready)
