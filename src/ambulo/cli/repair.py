@@ -21,6 +21,8 @@ class Arguments:
     """The take."""
     out: Path
     """The new file; its extension tells the format."""
+    clip: str | None = None
+    """Which animation of a file that holds several."""
     spikes: bool = False
     """Lay spikes anew: joints that leave their course and come back."""
     floor: bool = False
@@ -39,6 +41,8 @@ class Arguments:
     """Up axis of the source; guessed if left out. The new file has the same."""
     rate: float | None = None
     """True frames a second of the source; the new file has this rate."""
+    force: bool = False
+    """Overwrite the new file where it is there already."""
     json: bool = False
     """Print one JSON object."""
 
@@ -57,18 +61,17 @@ def run(arguments: Arguments) -> Mended:
     import math
 
     from ambulo.cli.check import parsed_unit
+    from ambulo.cli.one_take import load_take
+    from ambulo.cli.outputs import check_outputs
     from ambulo.errors import AmbuloError
-    from ambulo.formats.registry import load, save
+    from ambulo.formats.registry import save
     from ambulo.prepare.repair.repair import OPERATIONS, repair_motion
 
     source, out = arguments.source, arguments.out
-    if out.exists() and source.exists() and out.samefile(source):
-        raise AmbuloError("the source is never written to", path=out, key="out", remedy="give another file")
-    if out.is_dir():
-        raise AmbuloError("this is a folder, not a file", path=out, key="out", remedy="add a file's name")
+    check_outputs([source], {"out": out}, {"html": arguments.html}, force=arguments.force)
     if not (math.isfinite(arguments.smooth_window) and 0.0 < arguments.smooth_window <= 10.0):
         raise AmbuloError(f"a window of {arguments.smooth_window} s is not possible", key="smooth_window")
-    motion = load(source, unit=parsed_unit(arguments.unit), up=arguments.up, rate=arguments.rate)
+    motion = load_take(source, arguments.clip, unit=parsed_unit(arguments.unit), up=arguments.up, rate=arguments.rate)
     wanted = tuple(operation for operation in OPERATIONS if getattr(arguments, operation))
     made, report = repair_motion(motion, wanted or None, smooth_window=arguments.smooth_window)
     options = {}

@@ -27,6 +27,8 @@ class Arguments:
     """The file to write; its ending tells the format."""
     target: Path | None = None
     """Needed: a file on the skeleton that the motion is to be put on: a character, or a take."""
+    clip: str | None = None
+    """Which animation of a file that holds several."""
     mapping: Path | None = None
     """A mapping file: [joints], target joint = source joint or role."""
     write_mapping: Path | None = None
@@ -37,6 +39,8 @@ class Arguments:
     """Frames to leave out at the beginning of the source (a T-pose)."""
     no_fit: bool = False
     """Carry only joint angles over; do not bring the feet to their places."""
+    force: bool = False
+    """Overwrite the new file where it is there already."""
     json: bool = False
     """Print one JSON object."""
 
@@ -70,16 +74,24 @@ class Outcome(msgspec.Struct, frozen=True):
 
 def run(arguments: Arguments) -> Outcome:
     """Load, map, carry over, write."""
+    from ambulo.cli.one_take import load_take
+    from ambulo.cli.outputs import check_outputs
     from ambulo.errors import AmbuloError, MotionError
     from ambulo.formats.paths import write_whole
-    from ambulo.formats.registry import load, save
+    from ambulo.formats.registry import save
     from ambulo.motion.joint_mapping import mapping_text, read_mapping
     from ambulo.motion.retargeting import RetargetSettings, retarget
 
     if arguments.target is None:
         raise AmbuloError("onto which skeleton?", key="target", remedy="give a file on it with --target FILE")
+    check_outputs(
+        [arguments.source, arguments.target, arguments.mapping],
+        {"out": arguments.out},
+        {"write_mapping": arguments.write_mapping, "picture": arguments.picture},
+        force=arguments.force,
+    )
     wishes = None if arguments.mapping is None else read_mapping(arguments.mapping)
-    motion = load(arguments.source)
+    motion = load_take(arguments.source, arguments.clip)
     if not 0 <= arguments.skip < motion.frame_count:
         raise MotionError(
             f"the take has {motion.frame_count} frames, {arguments.skip} of them cannot be skipped", key="skip"

@@ -11,6 +11,7 @@ from ambulo.errors import AmbuloError, FormatError, NoMotionError
 from ambulo.formats import acclaim, amass, bvh, c3d, fbx, gltf, usd
 from ambulo.formats.format import Format, ReadOptions, read_head
 from ambulo.formats.paths import is_file, is_folder, write_whole
+from ambulo.motion.markers import SOLVE_FIRST, Markers
 from ambulo.motion.motion import Motion
 
 FORMATS: tuple[Format, ...] = (
@@ -153,6 +154,9 @@ def save(motion: Motion | Sequence[Motion], path: str | Path, **options: Any) ->
         writable = sorted(ext for form in FORMATS if form.write is not None for ext in form.extensions)
         raise FormatError(f"{path.suffix!r} cannot be written", path=path, remedy=f"use one of {', '.join(writable)}")
     motions = [motion] if isinstance(motion, Motion) else list(motion)
+    for one in motions:
+        if isinstance(one, Markers):
+            raise FormatError(f"{one.skeleton.joint_count} markers are no skeleton", path=path, remedy=SOLVE_FIRST)
     try:
         data = chosen.write(motions, options)
     except FormatError as error:
@@ -175,7 +179,7 @@ def writable_format(name: str) -> Format:
         if form.write is not None and (wanted == form.name or f".{wanted.lstrip('.')}" in form.extensions):
             return form
     writable = ", ".join(form.name for form in FORMATS if form.write is not None)
-    known = any(wanted == form.name for form in FORMATS)
+    known = any(wanted == form.name or f".{wanted.lstrip('.')}" in form.extensions for form in FORMATS)
     what = f"{name!r} can be read but not written" if known else f"no format is called {name!r}"
     raise FormatError(what, key="to", remedy=f"use one of {writable}")
 
@@ -200,6 +204,11 @@ def is_motion_file(path: Path) -> bool:
     ``.asf``) by a short look inside or beside it. Whether it can be read is another matter."""
     chosen = _by_extension(path)
     return chosen is not None and (chosen.meant is None or chosen.meant(path))
+
+
+def is_motion_name(path: Path) -> bool:
+    """Whether a file of that name would be taken for motion, whatever is in it."""
+    return _by_extension(path) is not None
 
 
 def companion_files(path: Path) -> list[Path]:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from ambulo.errors import MotionError
 from ambulo.motion.motion import Motion
 
+SOLVE_FIRST = "solve a skeleton from them first, in the software that captured them, and export it as BVH or FBX"
+"""The remedy wherever a body is needed and markers were given."""
+
 
 @dataclass(frozen=True)
 class Markers(Motion):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ambulo.errors import MotionError, SkeletonError
 from ambulo.motion.humanoid import detect_roles
 from ambulo.motion.kinematics import GlobalPose, forward_motion
-from ambulo.motion.markers import Markers
+from ambulo.motion.markers import SOLVE_FIRST, Markers
 from ambulo.motion.motion import Motion, Note
 from ambulo.motion.resampling import resample
 from ambulo.prepare.clip import PreparedClip
@@ -64,7 +64,7 @@ def prepare_take(
         raise MotionError(
             f"these are {motion.skeleton.joint_count} markers, not a skeleton",
             path=path,
-            remedy="solve a skeleton from them first, in the software that captured them, and export it as BVH or FBX",
+            remedy=SOLVE_FIRST,
         )
     fault = settings.fault()
     if fault is not None:
