@@ -164,7 +164,8 @@ def show(made: NewProject) -> None:
     ):
         print(f"    {label}: " + "; ".join(f"{name} ({count})" for name, count in counts.items()))
     if len(found.skeletons) > 1:
-        print("    a build keeps the skeleton with most motion; give each of the others a project of its own")
+        print("    a build puts people on one of them, that of most motion where [skeleton] names no target;")
+        print("    bodies that cannot be put on it, such as animals, are left out: give them a project of their own")
     for note in found.notes:
         print(f"    {note}")
     print(f"  {len(found.roles)} joints recognised" + _missing(found))

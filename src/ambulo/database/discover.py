@@ -170,5 +170,8 @@ def source_notes(found: Discovery) -> list[str]:
         f"  skeleton {listed(found.skeletons)}",
     ]
     if len(found.skeletons) > 1:
-        lines.append("A build keeps the skeleton with most motion; give each of the others a project of its own.")
+        lines.append("A build puts people on one skeleton, that of most motion where [skeleton] names no target;")
+        lines.append(
+            "bodies that cannot be put on it, such as animals, are left out: give them a project of their own."
+        )
     return lines
