@@ -62,8 +62,8 @@ class Checked(msgspec.Struct, frozen=True):
 
 def run(arguments: Arguments) -> Checked:
     """Check, then write what was asked for."""
-    from ambulo.cli.progress import progress_bars
     from ambulo.cli.outputs import check_outputs
+    from ambulo.cli.progress import progress_bars
     from ambulo.database.checking import check
 
     check_outputs([arguments.path], {}, {"html": arguments.html}, force=False)

@@ -109,7 +109,7 @@ def _distrust(shape: Shape) -> None:
     if len(set(limbs)) == len(limbs):
         return
     shape.roles, shape.sides_known = {}, False
-    shape.evidence = {role: "its limbs do not hang together as a person's do" for role in shape.evidence}
+    shape.evidence = dict.fromkeys(shape.evidence, "its limbs do not hang together as a person's do")
 
 
 def _settle_sides(skeleton: Skeleton, shape: Shape) -> None:

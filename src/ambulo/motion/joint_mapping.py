@@ -259,7 +259,7 @@ def check_legs(source: Skeleton, target: Skeleton) -> None:
         if is_quadruped(body):
             legs = "four legs as well, but other ones" if is_quadruped(other) else "two"
             raise SkeletonError(
-                f"the {whose} skeleton stands on four legs, the other on {legs}: motion goes from one person to another, "
+                f"the {whose} skeleton stands on four legs, the other on {legs}: motion goes from person to person, "
                 "and from a quadruped only to its own skeleton",
                 joint=body.names[body.roles["left_front_foot"]],
                 remedy="give it a project of its own; if it is a person, correct its roles in [roles]",
@@ -270,12 +270,12 @@ def check_legs(source: Skeleton, target: Skeleton) -> None:
                 if body.roles[below] in body.descendants(body.roles[above])[1:]:
                     continue
                 raise SkeletonError(
-                    f"the {whose} skeleton cannot be mapped: its {below} {body.names[body.roles[below]]!r} does not hang "
-                    f"below its {above} {body.names[body.roles[above]]!r}",
+                    f"the {whose} skeleton cannot be mapped: its {below} {body.names[body.roles[below]]!r} does not "
+                    f"hang below its {above} {body.names[body.roles[above]]!r}",
                     joint=body.names[body.roles[below]],
                     key=below,
-                    remedy="name another joint for it in the mapping file or in [roles]; of a rig whose feet are held by "
-                    "IK, export the deforming bones with the feet below the shins",
+                    remedy="name another joint for it in the mapping file or in [roles]; of a rig whose feet IK holds, "
+                    "export the deforming bones with the feet below the shins",
                 )
 
 
