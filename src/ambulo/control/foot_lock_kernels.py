@@ -34,6 +34,8 @@ STEP_HEIGHT, STEP_DURATION, HEIGHT_HALF_LIFE, PELVIS_DROP, DROP_HALF_LIFE = 5, 6
 _NEAR_GROUND = 0.015
 # An offset that lowers a swinging toe fades in this part of the usual half-life.
 _LOW_SHARE = 0.1
+# Metres: rounding of an offset that is none.
+_NOISE = 1e-6
 # The part of a step after which the toe is over its place and only comes down.
 _OVER = 0.8
 # A hop has this part of a step's height and duration.
@@ -165,7 +167,7 @@ def track_toe(
         y = last_toe[1] - raised - (toe[1] - (0.0 if transitioned else dt * animated_v[1]))
         vy = 0.0 if transitioned else last_v[1] - animated_v[1]
     # A swinging toe passes close over the ground: what would lower it is taken back sooner than what lifts it.
-    low = y < 0.0 and not contact
+    low = y < -_NOISE and not contact
     y, vy = fade(y, vy, spring_exponent(constants[HEIGHT_HALF_LIFE] * (_LOW_SHARE if low else 1.0)), dt)
     height = toe[1] + y + raised
     target = (point[0], height, point[2]) if locked else (source[0] + x, height, source[1] + z)
