@@ -96,8 +96,8 @@ class PoserTask:
         self._network: Network = network
         self.model: torch.nn.Module = network
         self.device = torch.device("cpu")
-        self.held_out = held_out
-        self._checks = [] if held_out is None else _make_checks(held_out)
+        self.held_out = held_out if held_out is not None and len(held_out) else None
+        self._checks = [] if self.held_out is None else _make_checks()
 
     def place(self, device: torch.device) -> None:
         """Batches go to this device."""
@@ -165,7 +165,7 @@ class PoserTask:
         return Completion(self.turned, self.facing, layers_of(self._network))
 
 
-def _make_checks(held_out: PoseSet) -> list[tuple[str, NDArray[np.int64]]]:
+def _make_checks() -> list[tuple[str, NDArray[np.int64]]]:
     random = np.random.default_rng(0)
     sets = [("six", point_indices(SCHEMES[6])), ("sixteen", point_indices(SCHEMES[16]))]
     return sets + [(f"random_{k}", random.choice(POINT_COUNT, k, replace=False)) for k in (3, 5, 8, 12)]

@@ -166,7 +166,7 @@ class SchemeNetwork:
 
 @dataclass(frozen=True)
 class SchemeStack:
-    """Networks of nested schemes, combined for any set of points that has the six in it.
+    """Networks of nested schemes, combined for any set of points.
 
     Attributes:
         networks: scheme -> its network; 6 is one of them.
@@ -174,31 +174,37 @@ class SchemeStack:
 
     networks: Mapping[int, SchemeNetwork]
 
-    def complete(self, points: NDArray[np.integer], positions: NDArray[np.floating]) -> Double:
+    def complete(
+        self,
+        points: NDArray[np.integer],
+        positions: NDArray[np.floating],
+        pose: NDArray[np.floating] | None = None,
+    ) -> Double:
         """All points from some.
 
         In each limb the finest network speaks for which a point beyond the smaller schemes is set there. It takes over
         as the set point leaves its predicted place, so that setting a point where it is already moves nothing.
 
         Args:
-            points: K set points, the six among them.
+            points: K set points.
             positions: ``[N, K, 3]``, metres, for the standard body.
+            pose: ``[N, 43, 3]``, the pose so far, where those of the six are that are not set.
 
         Returns:
             float64 ``[N, 43, 3]``, set points where they are set.
 
         Raises:
-            PosingError: one of the six is not set.
+            PosingError: one of the six is not set, and no pose is given.
         """
         given = np.asarray(points, np.int64)
         six = self.networks[6].known
         missing = np.setdiff1d(six, given)
-        if len(missing):
+        if len(missing) and pose is None:
             raise PosingError(
                 f"the point {POINTS[missing[0]]!r} is not set; these networks need {', '.join(SCHEMES[6])}",
                 key=POINTS[missing[0]],
             )
-        wished = np.zeros((len(positions), POINT_COUNT, 3))
+        wished = np.zeros((len(positions), POINT_COUNT, 3)) if pose is None else np.array(pose, np.float64)
         wished[:, given] = positions
         is_set = np.isin(np.arange(POINT_COUNT), given)
         out = self.networks[6].complete(wished[:, six]).astype(np.float64)
