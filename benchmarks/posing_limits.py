@@ -1,7 +1,8 @@
 """Learn the packaged joint limits from free takes, and say how many poses of other takes they hold.
 
-Arms and legs, spine and head from CMU's walks, dances and karate; clavicles, which CMU's conversions leave stiff, from
-the CC0 clips of a keyed character. Writes ``src/ambulo/posing/joint_limits.json`` with ``--write``.
+Arms and legs, spine and head from CMU's walks, dances and karate, and from some of the embedded takes; clavicles, which
+CMU's conversions leave stiff, from the CC0 clips of a keyed character. ``--write`` writes
+``src/ambulo/posing/joint_limits.json``.
 
     python benchmarks/posing_limits.py [--write] [--quick] [--json]
 """
@@ -25,6 +26,7 @@ from ambulo.errors import AmbuloError  # noqa: E402
 from ambulo.formats.paths import write_whole  # noqa: E402
 from ambulo.formats.registry import load_all  # noqa: E402
 from ambulo.posing.joint_limits import joint_turns, learn_limits  # noqa: E402
+from ambulo.synthesis.performance import synthesize  # noqa: E402
 
 CAPTURED = ("cmu_karate", "cmu_bollywood", "cmu_salsa_pairs", "cmu_loco", "cmu_131", "cmu_handshake_pair")
 KEYED = "characters/humanoid_50clips.glb"
@@ -56,6 +58,7 @@ def main() -> None:
             {p: t for p, t in take.items() if p != "shoulder"} for take in turns_of(paths[:: 5 if args.quick else 1])
         ]
     takes += [{"shoulder": take["shoulder"]} for take in turns_of([data / "free" / KEYED]) if "shoulder" in take]
+    takes += [joint_turns(performance.motion) for performance in synthesize(minutes=2.0 if args.quick else 4.0)]
     limits = learn_limits(takes)
     if args.write:
         values = {key: [float(f"{x:.6g}") for x in value] for key, value in limits.arrays().items()}
