@@ -25,10 +25,10 @@ from ambulo.posing.points import MIRRORED, POINT_COUNT, POINTS, mirror_points
 
 Double = NDArray[np.float64]
 
-_LEFT = [POINTS.index("left_hip"), POINTS.index("left_upper_arm")]
-_RIGHT = [POINTS.index("right_hip"), POINTS.index("right_upper_arm")]
-_HIPS = POINTS.index("hips")
-_NOWHERE = 1e-4
+LEFT = [POINTS.index("left_hip"), POINTS.index("left_upper_arm")]
+RIGHT = [POINTS.index("right_hip"), POINTS.index("right_upper_arm")]
+HIPS = POINTS.index("hips")
+NOWHERE = 1e-4
 
 
 def facing_yaws(points: NDArray[np.floating]) -> Double:
@@ -37,14 +37,14 @@ def facing_yaws(points: NDArray[np.floating]) -> Double:
     The mean of all bodies that one point allows faces nowhere: 0 then.
     """
     across = np.asarray(points, np.float64)
-    left = (across[:, _LEFT] - across[:, _RIGHT]).sum(axis=1)
+    left = (across[:, LEFT] - across[:, RIGHT]).sum(axis=1)
     yaws = np.arctan2(-left[:, 2], left[:, 0])
-    return np.asarray(np.where(np.hypot(left[:, 0], left[:, 2]) > _NOWHERE, yaws, 0.0), np.float64)
+    return np.asarray(np.where(np.hypot(left[:, 0], left[:, 2]) > NOWHERE, yaws, 0.0), np.float64)
 
 
 def standing_places(points: NDArray[np.floating]) -> Double:
     """The point of the ground below the hips, ``[N, 3]``."""
-    places = np.asarray(points, np.float64)[:, _HIPS].copy()
+    places = np.asarray(points, np.float64)[:, HIPS].copy()
     places[:, 1] = 0.0
     return places
 
