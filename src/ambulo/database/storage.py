@@ -11,7 +11,8 @@ import hashlib
 import json
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -117,6 +118,49 @@ def write_tensors(path: Path, tensors: Mapping[str, Array], *, sync: bool = True
         if sync:
             file.flush()
             os.fsync(file.fileno())
+
+
+@contextmanager
+def create_tensors(path: Path, entries: Mapping[str, tuple[str, tuple[int, ...]]]) -> Iterator[dict[str, Array]]:
+    """A safetensors file of arrays that are filled in place, so that none must be whole in memory.
+
+    Args:
+        path: the file, replaced if it exists.
+        entries: name -> dtype and shape, in the file's order.
+
+    Yields:
+        Name -> array of zeros, a shared map of the file; on the disk when the context is left without an error.
+    """
+    header = _header({name: (np.dtype(dtype), shape) for name, (dtype, shape) in entries.items()})
+    sizes = [int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize for dtype, shape in entries.values()]
+    with path.open("wb+") as file:
+        file.write(header)
+        file.truncate(len(header) + sum(sizes))
+        file.flush()
+        buffer = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_WRITE)
+        arrays, start = {}, len(header)
+        for (name, (dtype, shape)), size in zip(entries.items(), sizes, strict=True):
+            count = int(np.prod(shape, dtype=np.int64))
+            arrays[name] = np.frombuffer(buffer, np.dtype(dtype).newbyteorder("<"), count, start).reshape(shape)
+            start += size
+        yield arrays
+        buffer.flush()
+        os.fsync(file.fileno())
+
+
+def release(*arrays: Array) -> None:
+    """Give back the memory of mapped arrays that were only read, or are shared maps; they are read again when touched.
+
+    What was written into a private map is lost. Does nothing to arrays in memory, nor where the system cannot.
+    """
+    for array in arrays:
+        owner: Any = array
+        while isinstance(owner, np.ndarray):
+            owner = owner.base
+        if isinstance(owner, memoryview):
+            owner = owner.obj
+        if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            owner.madvise(mmap.MADV_DONTNEED)
 
 
 def map_tensors(path: Path) -> dict[str, Array]:

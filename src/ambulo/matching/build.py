@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from ambulo.database.database import Database
 from ambulo.database.feature_spec import DEFAULT_FEATURES, FeatureSpec
 from ambulo.database.project import load_project
 from ambulo.database.report import BuildReport
-from ambulo.database.storage import map_tensors, write_tensors
+from ambulo.database.storage import create_tensors, map_tensors, release, write_tensors
 from ambulo.errors import DatabaseError
 from ambulo.matching.features import FeatureSet, compute_features
 from ambulo.matching.index import SearchIndex
@@ -27,6 +28,7 @@ from ambulo.motion.skeleton import Skeleton
 
 FEATURES_FILE = "features.safetensors"
 INDEX_FILE = "index.safetensors"
+_SCRATCH = "index.parts"
 # The end of a clip is not jumped to, there is nothing left to play: 20 frames at 60 fps in D. Holden's public
 # Motion-Matching code, here in seconds.
 END_MARGIN = 1.0 / 3.0
@@ -86,20 +88,34 @@ def for_body(specs: Sequence[FeatureSpec], skeleton: Skeleton) -> Sequence[Featu
 
 
 def write_index(folder: Path, specs: Sequence[FeatureSpec] = DEFAULT_FEATURES) -> None:
-    """Compute the features and the search index of the database in a folder, and store both beside its frames."""
-    index = make_index(Database.open(folder), specs)
-    features = index.feature_set
-    schema = json.dumps(features.schema.to_dict(), sort_keys=True).encode()
-    write_tensors(
-        folder / FEATURES_FILE,
-        {
-            "raw": features.raw,
-            "mean": features.mean,
-            "scale": features.scale,
-            "schema": np.frombuffer(schema, np.uint8),
-        },
-    )
-    write_tensors(folder / INDEX_FILE, index.to_arrays())
+    """Compute the features and the search index of the database in a folder, and store both beside its frames.
+
+    The memory that it takes is that of one part of the frames (:mod:`ambulo.matching.sharded_tree`): frames, features
+    and tree are maps of files.
+    """
+    database = Database.open(folder)
+    specs = for_body(specs, database.skeleton)
+    schema = FeatureSchema.compile(specs, database.skeleton, database.rate)
+    text = np.frombuffer(json.dumps(schema.to_dict(), sort_keys=True).encode(), np.uint8)
+    width = schema.dimension_count
+    entries: dict[str, tuple[str, tuple[int, ...]]] = {
+        "raw": ("float32", (database.frame_count, width)),
+        "mean": ("float32", (width,)),
+        "scale": ("float32", (width,)),
+        "schema": ("uint8", text.shape),
+    }
+    maps = (database.positions, database.rotations, database.velocities, database.angular_velocities)
+    scratch = folder / _SCRATCH
+    scratch.mkdir()
+    try:
+        with create_tensors(folder / FEATURES_FILE, entries) as file:
+            features = compute_features(database, schema, file["raw"], lambda: release(*maps, file["raw"]))
+            file["mean"][:], file["scale"][:], file["schema"][:] = features.mean, features.scale, text
+            release(file["raw"])
+            index = _index_of(database, features, None, scratch)
+            write_tensors(folder / INDEX_FILE, index.to_arrays())
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def make_index(
@@ -114,13 +130,20 @@ def make_index(
     """
     specs = for_body(specs, database.skeleton)
     schema = FeatureSchema.compile(specs, database.skeleton, database.rate)
+    return _index_of(database, compute_features(database, schema), kind)
+
+
+def _index_of(
+    database: Database, features: FeatureSet, kind: str | None = None, scratch: Path | None = None
+) -> SearchIndex:
     return SearchIndex.build(
-        compute_features(database, schema),
+        features,
         database.clip_starts,
         database.clip_stops,
         database.valid,
         end_margin_frames=round(END_MARGIN * database.rate),
         kind=kind,
+        scratch=scratch,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -103,18 +103,25 @@ class FeatureSet:
         return ((values - self.mean) * self.coefficients(weights).astype(np.float32)).astype(np.float32, copy=False)
 
     @classmethod
-    def from_raw(cls, schema: FeatureSchema, raw: Float, valid: ArrayLike | None = None) -> FeatureSet:
+    def from_raw(
+        cls,
+        schema: FeatureSchema,
+        raw: Float,
+        valid: ArrayLike | None = None,
+        pause: Callable[[], None] = lambda: None,
+    ) -> FeatureSet:
         """Features with their statistics taken over the valid frames.
 
         Args:
             schema: D dimensions.
             raw: ``[F, D]``.
             valid: ``[F]``, zero or False where a frame does not count; frames that are not finite never count.
+            pause: see :func:`compute_features`.
         """
         raw = np.ascontiguousarray(raw, np.float32)
         if raw.ndim != 2 or raw.shape[1] != schema.dimension_count:
             raise QueryError(f"features must be [F, {schema.dimension_count}], got {list(raw.shape)}", key="features")
-        mean, deviation = _statistics(raw, None if valid is None else np.asarray(valid).astype(bool))
+        mean, deviation = _statistics(raw, None if valid is None else np.asarray(valid).astype(bool), pause)
         scale = np.empty_like(mean)
         for group in schema.groups:
             spread = float(deviation[group.start : group.stop].mean())
@@ -122,7 +129,12 @@ class FeatureSet:
         return cls(schema, raw, mean.astype(np.float32), scale.astype(np.float32))
 
 
-def compute_features(source: FrameSource, schema: FeatureSchema) -> FeatureSet:
+def compute_features(
+    source: FrameSource,
+    schema: FeatureSchema,
+    raw: Float | None = None,
+    pause: Callable[[], None] = lambda: None,
+) -> FeatureSet:
     """Features of every frame of a database (S4.12 to S4.14).
 
     All vectors are turned by the inverse of the root's rotation: two frames that differ by where they stand and face
@@ -131,16 +143,21 @@ def compute_features(source: FrameSource, schema: FeatureSchema) -> FeatureSet:
     Args:
         source: frames of all clips end to end, see :class:`FrameSource`.
         schema: compiled for this skeleton and rate.
+        raw: float32 zeros ``[F, D]`` to fill, such as a mapped file; None makes them.
+        pause: called now and then, when nothing read so far is needed again: the time to release maps.
     """
     frame_count = int(source.positions.shape[0])
-    raw = np.zeros((frame_count, schema.dimension_count), np.float32)
+    if raw is None:
+        raw = np.zeros((frame_count, schema.dimension_count), np.float32)
     joint_groups = [group for group in schema.groups if group.joint >= 0]
-    if joint_groups:
-        wanted = _with_ancestors(source.skeleton.parents, [group.joint for group in joint_groups])
-        local = {joint: index for index, joint in enumerate(wanted)}
-        parents = np.array([local.get(int(source.skeleton.parents[joint]), -1) for joint in wanted], np.int32)
-        for start in range(0, frame_count, _CHUNK):
-            chunk = slice(start, min(start + _CHUNK, frame_count))
+    wanted = _with_ancestors(source.skeleton.parents, [group.joint for group in joint_groups])
+    local = {joint: index for index, joint in enumerate(wanted)}
+    parents = np.array([local.get(int(source.skeleton.parents[joint]), -1) for joint in wanted], np.int32)
+    clips = iter(source.clips)
+    clip = next(clips, None)
+    for start in range(0, frame_count, _CHUNK):
+        chunk = slice(start, min(start + _CHUNK, frame_count))
+        if joint_groups:
             pose, velocity = kinematics.forward_velocities(
                 source.positions[chunk, wanted],
                 source.rotations[chunk, wanted],
@@ -156,12 +173,18 @@ def compute_features(source: FrameSource, schema: FeatureSchema) -> FeatureSet:
                 else:
                     vector = velocity.linear[:, index]
                 raw[chunk, group.start : group.stop] = quaternions.inverse_rotate(root_rotation, vector)
+        # The clips that end in these frames, while their frames are still in memory.
+        while clip is not None and int(clip.stop) <= chunk.stop:
+            _fill_trajectory(raw, source, schema, int(clip.start), int(clip.stop))
+            clip = next(clips, None)
+        pause()
+    while clip is not None:  # of a source whose clips are in another order than its frames
+        _fill_trajectory(raw, source, schema, int(clip.start), int(clip.stop))
+        clip = next(clips, None)
     for group in schema.groups:
         if group.channel:
             raw[:, group.start] = _number(source, group.channel)
-    for clip in source.clips:
-        _fill_trajectory(raw, source, schema, int(clip.start), int(clip.stop))
-    return FeatureSet.from_raw(schema, raw, source.valid)
+    return FeatureSet.from_raw(schema, raw, source.valid, pause)
 
 
 def _number(source: FrameSource, channel: str) -> Float:
@@ -203,7 +226,9 @@ def _with_ancestors(parents: NDArray[np.int32], joints: Sequence[int]) -> list[i
     return sorted(wanted)
 
 
-def _statistics(raw: Float, valid: NDArray[np.bool_] | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _statistics(
+    raw: Float, valid: NDArray[np.bool_] | None, pause: Callable[[], None]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation a dimension, float64 ``[D]``, summed a chunk at a time: no copy of the whole."""
     dimension_count = raw.shape[1]
     total, square, count = np.zeros(dimension_count), np.zeros(dimension_count), 0
@@ -214,6 +239,7 @@ def _statistics(raw: Float, valid: NDArray[np.bool_] | None) -> tuple[NDArray[np
         if valid is not None:
             keep &= valid[start : start + _CHUNK]
         rows = rows[keep]
+        pause()
         if rows.shape[0] == 0:
             continue
         if shift is None:

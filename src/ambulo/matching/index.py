@@ -6,22 +6,25 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.database.storage import release
 from ambulo.errors import DatabaseError, QueryError
 from ambulo.matching.binding import NO_PENALTY, Bound, Shared
 from ambulo.matching.features import FeatureSet
 from ambulo.matching.frame_mask import FrameMask as FrameMask
-from ambulo.matching.method import build_method, choose_method, method_from_arrays
+from ambulo.matching.method import build_method, choose_method, method_from_arrays, narrowed_method
 from ambulo.matching.query_arrays import NONE_PLAYING, query_frames, query_rows, query_skips
 
 Array = NDArray[Any]
 
 # Masks and weights whose trees and factors are kept; the one used longest ago goes first.
 _KEPT_MASKS = 64
+_KEPT_BYTES = 1 << 30
 _KEPT_WEIGHTS = 64
 
 
@@ -88,6 +91,7 @@ class SearchIndex:
         *,
         end_margin_frames: int = 20,
         kind: str | None = None,
+        scratch: Path | None = None,
     ) -> SearchIndex:
         """Index the frames of a database.
 
@@ -100,6 +104,7 @@ class SearchIndex:
             end_margin_frames: the last frames of each clip, which are no candidates: there is nothing left to play.
             kind: a name from :data:`ambulo.matching.method.KINDS`; None measures which is fastest on these features
                 (by counting the work of typical queries, so that the same features always give the same answer).
+            scratch: folder for arrays that are too large for memory; None keeps them in memory.
 
         Raises:
             QueryError: the clips do not fit the features, or the kind is unknown.
@@ -124,10 +129,12 @@ class SearchIndex:
             allowed &= usable
         for start in range(0, frame_count, 1 << 18):
             allowed[start : start + (1 << 18)] &= np.isfinite(feature_set.raw[start : start + (1 << 18)]).all(axis=1)
+            if scratch is not None:  # the features are a map of a file that is being built
+                release(feature_set.raw)
         candidates &= allowed
         frames = np.nonzero(candidates)[0].astype(np.int32)
         name = kind or choose_method(feature_set, frames, starts, stops)
-        method = build_method(name, feature_set, frames, starts)
+        method = build_method(name, feature_set, frames, starts, scratch=scratch)
         return cls(feature_set, starts, stops, FrameMask(allowed.astype(np.uint8), frames, method), candidates)
 
     @property
@@ -181,11 +188,12 @@ class SearchIndex:
                 penalty = np.maximum(np.float32(best) - extra, np.float32(0.0))
             elif len(extra) and shown.any():
                 best = float(extra[shown][0])
-            method = build_method(self.kind, self.feature_set, chosen, self.clip_starts, penalty)
+            method = narrowed_method(self.whole.method, self.feature_set, chosen, self.clip_starts, penalty)
             found = FrameMask(self.whole.allowed * going_on, chosen, method, penalty, best)
             self._masks[key] = found
-            if len(self._masks) > _KEPT_MASKS:
-                self._masks.popitem(last=False)
+            kept = sum(mask.byte_count for mask in self._masks.values())
+            while len(self._masks) > 1 and (len(self._masks) > _KEPT_MASKS or kept > _KEPT_BYTES):
+                kept -= self._masks.popitem(last=False)[1].byte_count
         else:
             self._masks.move_to_end(key)
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from ambulo.matching.binding import NO_PENALTY, Bound, Shared, no_skips
 from ambulo.matching.features import FeatureSet
 from ambulo.matching.search_boxes import SearchBoxes
 from ambulo.matching.search_tree import SearchTree
+from ambulo.matching.sharded_tree import SHARD_FRAMES
 
 Array = NDArray[Any]
 
@@ -59,18 +61,20 @@ class Kind:
 
     Attributes:
         meaning: for messages and documentation.
-        build: from features, frames, clip starts and the frames' penalties.
+        build: from features, frames, clip starts, the frames' penalties, and a folder for what is too large for memory.
         load: from features, frames, stored arrays and the stored rest.
     """
 
     meaning: str
-    build: Callable[[FeatureSet, NDArray[np.int32], NDArray[np.int64], NDArray[np.float32]], Method]
+    build: Callable[[FeatureSet, NDArray[np.int32], NDArray[np.int64], NDArray[np.float32], Path | None], Method]
     load: Callable[[FeatureSet, NDArray[np.int32], Mapping[str, Array], Mapping[str, Any]], Method]
 
 
-def _tree_of(leaves: str) -> Callable[[FeatureSet, NDArray[np.int32], NDArray[np.int64], NDArray[np.float32]], Method]:
-    return lambda features, frames, starts, penalty: SearchTree.build(
-        features, frames, starts, leaves=leaves, penalty=penalty
+def _tree_of(
+    leaves: str,
+) -> Callable[[FeatureSet, NDArray[np.int32], NDArray[np.int64], NDArray[np.float32], Path | None], Method]:
+    return lambda features, frames, starts, penalty, scratch: SearchTree.build(
+        features, frames, starts, leaves=leaves, penalty=penalty, scratch=scratch
     )
 
 
@@ -85,12 +89,12 @@ KINDS: Mapping[str, Kind] = {
     "tree_temporal": Kind("8-wide box tree, leaves of consecutive frames", _tree_of("temporal"), _load_tree),
     "boxes": Kind(
         "two levels of boxes over 16 and 64 consecutive frames",
-        lambda features, frames, _, penalty: SearchBoxes.build(features, frames, penalty),
+        lambda features, frames, _, penalty, __: SearchBoxes.build(features, frames, penalty),
         lambda features, _, arrays, rest: SearchBoxes.from_arrays(features, arrays, rest),
     ),
     "scan": Kind(
         "every frame, one after the other",
-        lambda _, frames, __, ___: SearchScan(frames),
+        lambda _, frames, *__: SearchScan(frames),
         lambda _, frames, __, ___: SearchScan(frames),
     ),
 }
@@ -103,18 +107,33 @@ def build_method(
     frames: NDArray[np.int32],
     clip_starts: NDArray[np.int64],
     penalty: NDArray[np.float32] = NO_PENALTY,
+    scratch: Path | None = None,
 ) -> Method:
     """Build a method of a kind over some frames, int32 ``[n]``, ascending, all finite.
 
     Args:
         penalty: float32 ``[F]``, not negative, added to the cost of each frame; ``[0]`` for none.
+        scratch: folder for arrays that are too large for memory; None keeps them in memory.
 
     Raises:
         QueryError: an unknown kind.
     """
     if kind not in KINDS:
         raise QueryError(f"no search method {kind!r}; {nearest_names(kind, KINDS)}", key="kind")
-    return KINDS[kind].build(feature_set, frames, clip_starts, penalty)
+    return KINDS[kind].build(feature_set, frames, clip_starts, penalty, scratch)
+
+
+def narrowed_method(
+    whole: Method,
+    feature_set: FeatureSet,
+    frames: NDArray[np.int32],
+    clip_starts: NDArray[np.int64],
+    penalty: NDArray[np.float32] = NO_PENALTY,
+) -> Method:
+    """A method over some of the frames of another: of its own, but a view of the other where that would be large."""
+    if isinstance(whole, SearchTree) and frames.shape[0] > SHARD_FRAMES:
+        return whole.only(frames)
+    return build_method(whole.kind, feature_set, frames, clip_starts, penalty)
 
 
 def method_from_arrays(

@@ -13,8 +13,9 @@ of one trajectory are what depends on each other most).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,6 +74,8 @@ class SearchTree:
         leaves: str = "spatial",
         box_dimensions: int = 0,
         penalty: NDArray[np.float32] = NO_PENALTY,
+        shard_frames: int = 0,
+        scratch: Path | None = None,
     ) -> SearchTree:
         """Build over some frames.
 
@@ -84,58 +87,34 @@ class SearchTree:
             box_dimensions: coordinates that boxes bound, rounded up to a multiple of 4; 0 chooses by variance.
             penalty: float32 ``[F]``, not negative, added to the cost of each frame; ``[0]`` for none. Its root is one
                 more coordinate, in which every query is 0: so the search stays exact, and as fast.
+            shard_frames: frames that are built at a time, 0 for the usual number (``sharded_tree``).
+            scratch: folder for the arrays of a tree of several shards; None keeps them in memory.
         """
-        from ambulo.matching import tree_build_kernels as kernels
-        from ambulo.matching.lanes_kernels import CHUNK, LANES, LEAF
+        from ambulo.matching.sharded_tree import SHARD_FRAMES, build_shards
         from ambulo.matching.tree_kernels import LONGEST
 
         if leaves not in LEAVES:
             raise QueryError(f"leaves are {' or '.join(LEAVES)}, not {leaves!r}", key="leaves")
-        axes, axis_groups, variance = group_axes(feature_set, frames)
-        place = -1
-        if len(penalty):
-            spread = float(penalty[frames].mean(dtype=np.float64)) if len(frames) else 0.0
-            place = int(np.searchsorted(-variance, -spread))
-            axes = np.insert(axes, place, 0.0, axis=1)
-            axis_groups, variance = np.insert(axis_groups, place, -1), np.insert(variance, place, spread)
-        padded = -(-axes.shape[1] // CHUNK) * CHUNK
-        extra = padded - axes.shape[1]
-        axes = np.ascontiguousarray(np.pad(axes, ((0, 0), (0, extra))))
-        axis_groups = np.pad(axis_groups, (0, extra), constant_values=-1)
-        box_dimensions = min(-(-(box_dimensions or _enough(variance)) // CHUNK) * CHUNK, padded)
-
-        count = frames.shape[0]
-        rows = np.empty((count, padded), np.float32)
-        mean = feature_set.mean.astype(np.float64)
-        reach = float(kernels.rotate_rows(feature_set.raw, frames, mean, axes, rows)) if count else 0.0
-        if place >= 0 and count:
-            rows[:, place] = np.sqrt(penalty[frames])
-            reach = float(np.hypot(reach, rows[:, place].max()))
-        if leaves == "temporal":
-            item_starts, capacity = _runs(frames, clip_starts, LEAF), 1
-            items = _run_means(rows, item_starts)
+        space = tree_space(feature_set, frames, box_dimensions, penalty)
+        if frames.shape[0] > (shard_frames or SHARD_FRAMES):
+            grown, reach = build_shards(space, frames, clip_starts, leaves, shard_frames or SHARD_FRAMES, scratch)
         else:
-            item_starts, capacity, items = np.arange(count + 1, dtype=np.int64), LEAF, rows
-        item_count = item_starts.shape[0] - 1
-        most = item_count // capacity + 8
-        most += most // 4 + 64
-        order = np.arange(item_count, dtype=np.int32)
-        children = np.empty(most * LANES, np.int32)
-        leaf_starts = np.zeros(most + 1, np.int64)
-        node_count, leaf_count = 0, 0
-        if item_count and reach < LONGEST:
-            node_count, leaf_count = kernels.build_nodes(items, order, capacity, box_dimensions, children, leaf_starts)
-        elif item_count:
-            # No nodes: the kernel then compares every frame.
-            leaf_count = -(-item_count // capacity)
-            leaf_starts[: leaf_count + 1] = np.minimum(np.arange(leaf_count + 1) * capacity, item_count)
-        tiles = np.empty((leaf_count, padded, LEAF), np.float32)
-        tile_frames = np.empty((leaf_count, LEAF), np.int32)
-        boxes = np.empty((node_count, box_dimensions, 2, LANES), np.float32)
-        children = children[: node_count * LANES].reshape(node_count, LANES).copy()
-        kernels.fill_leaves(rows, frames, order, item_starts, leaf_starts, leaf_count, tiles, tile_frames)
-        kernels.fill_boxes(children.reshape(-1), node_count, tiles, tile_frames, boxes)
-        return cls(feature_set, leaves, reach, axes, axis_groups, boxes, children, tiles, tile_frames)
+            rows, reach = space.rows(frames)
+            grown = grow(rows, frames, clip_starts, leaves, space.box_dimensions, flat=reach >= LONGEST)
+        return cls(feature_set, leaves, reach, space.axes, space.axis_groups, *grown)
+
+    def only(self, frames: NDArray[np.int32]) -> SearchTree:
+        """This tree without the frames that are not among some of its own, int32 ``[n]``: 4 bytes a frame, in no time.
+
+        A tree of those frames alone is smaller and searched faster, but takes 240 bytes a frame to build.
+        """
+        from ambulo.matching.tree_build_kernels import keep_frames
+
+        member = np.zeros(self.feature_set.frame_count, np.bool_)
+        member[frames] = True
+        children, tile_frames = np.array(self.children), np.array(self.tile_frames)
+        keep_frames(member, children.reshape(-1), children.shape[0], tile_frames)
+        return replace(self, children=children, tile_frames=tile_frames)
 
     @property
     def node_count(self) -> int:
@@ -195,6 +174,111 @@ class SearchTree:
         return cls(feature_set=feature_set, leaves=rest["leaves"], reach=float(rest["reach"]), **own)
 
 
+class Grown(NamedTuple):
+    """The arrays of a tree, see :class:`SearchTree`."""
+
+    boxes: NDArray[np.float32]
+    children: NDArray[np.int32]
+    tiles: NDArray[np.float32]
+    tile_frames: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSpace:
+    """The coordinates of a tree.
+
+    Attributes:
+        feature_set: what is turned.
+        axes, axis_groups: see :class:`SearchTree`.
+        box_dimensions: how many coordinates boxes bound.
+        place: the coordinate of the penalty's root; -1 for none.
+        penalty: float32 ``[F]``, or ``[0]``.
+    """
+
+    feature_set: FeatureSet
+    axes: NDArray[np.float64]
+    axis_groups: NDArray[np.int64]
+    box_dimensions: int
+    place: int
+    penalty: NDArray[np.float32]
+
+    def rows(self, frames: NDArray[np.int32]) -> tuple[NDArray[np.float32], float]:
+        """Coordinates of some frames, float32 ``[n, P]``, and the greatest length of one."""
+        from ambulo.matching.tree_build_kernels import rotate_rows
+
+        rows = np.empty((frames.shape[0], self.axes.shape[1]), np.float32)
+        if not frames.shape[0]:
+            return rows, 0.0
+        mean = self.feature_set.mean.astype(np.float64)
+        reach = float(rotate_rows(self.feature_set.raw, frames, mean, self.axes, rows))
+        if self.place >= 0:
+            rows[:, self.place] = np.sqrt(self.penalty[frames])
+            reach = float(np.hypot(reach, rows[:, self.place].max()))
+        return rows, reach
+
+
+def tree_space(
+    feature_set: FeatureSet, frames: NDArray[np.int32], box_dimensions: int, penalty: NDArray[np.float32]
+) -> TreeSpace:
+    """The coordinates of a tree over some frames; arguments as in :meth:`SearchTree.build`."""
+    from ambulo.matching.lanes_kernels import CHUNK
+
+    axes, axis_groups, variance = group_axes(feature_set, frames)
+    place = -1
+    if len(penalty):
+        spread = float(penalty[frames].mean(dtype=np.float64)) if len(frames) else 0.0
+        place = int(np.searchsorted(-variance, -spread))
+        axes = np.insert(axes, place, 0.0, axis=1)
+        axis_groups, variance = np.insert(axis_groups, place, -1), np.insert(variance, place, spread)
+    padded = -(-axes.shape[1] // CHUNK) * CHUNK
+    extra = padded - axes.shape[1]
+    axes = np.ascontiguousarray(np.pad(axes, ((0, 0), (0, extra))))
+    axis_groups = np.pad(axis_groups, (0, extra), constant_values=-1)
+    box_dimensions = min(-(-(box_dimensions or _enough(variance)) // CHUNK) * CHUNK, padded)
+    return TreeSpace(feature_set, axes, axis_groups, box_dimensions, place, penalty)
+
+
+def grow(
+    rows: NDArray[np.float32],
+    frames: NDArray[np.int32],
+    clip_starts: NDArray[np.int64],
+    leaves: str,
+    box_dimensions: int,
+    *,
+    flat: bool,
+) -> Grown:
+    """The tree of some frames, from their coordinates ``[n, P]``; ``flat`` makes leaves and no nodes."""
+    from ambulo.matching import tree_build_kernels as kernels
+    from ambulo.matching.lanes_kernels import LANES, LEAF
+
+    count, padded = rows.shape
+    if leaves == "temporal":
+        item_starts, capacity = runs_of(frames, clip_starts, LEAF), 1
+        items = run_means(rows, item_starts)
+    else:
+        item_starts, capacity, items = np.arange(count + 1, dtype=np.int64), LEAF, rows
+    item_count = item_starts.shape[0] - 1
+    most = item_count // capacity + 8
+    most += most // 4 + 64
+    order = np.arange(item_count, dtype=np.int32)
+    children = np.empty(most * LANES, np.int32)
+    leaf_starts = np.zeros(most + 1, np.int64)
+    node_count, leaf_count = 0, 0
+    if item_count and not flat:
+        node_count, leaf_count = kernels.build_nodes(items, order, capacity, box_dimensions, children, leaf_starts)
+    elif item_count:
+        # No nodes: the kernel then compares every frame.
+        leaf_count = -(-item_count // capacity)
+        leaf_starts[: leaf_count + 1] = np.minimum(np.arange(leaf_count + 1) * capacity, item_count)
+    tiles = np.empty((leaf_count, padded, LEAF), np.float32)
+    tile_frames = np.empty((leaf_count, LEAF), np.int32)
+    boxes = np.empty((node_count, box_dimensions, 2, LANES), np.float32)
+    children = children[: node_count * LANES].reshape(node_count, LANES).copy()
+    kernels.fill_leaves(rows, frames, order, item_starts, leaf_starts, leaf_count, tiles, tile_frames)
+    kernels.fill_boxes(children.reshape(-1), node_count, tiles, tile_frames, boxes)
+    return Grown(boxes, children, tiles, tile_frames)
+
+
 def group_axes(
     feature_set: FeatureSet, frames: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
@@ -235,7 +319,7 @@ def _enough(variance: NDArray[np.float64]) -> int:
     return int(np.searchsorted(np.cumsum(variance) / total, _VARIANCE) + 1)
 
 
-def _runs(frames: NDArray[np.int32], clip_starts: NDArray[np.int64], longest: int) -> NDArray[np.int64]:
+def runs_of(frames: NDArray[np.int32], clip_starts: NDArray[np.int64], longest: int) -> NDArray[np.int64]:
     """Where runs of consecutive frames start in ``frames``, at most so long, within one clip; and the end."""
     count = frames.shape[0]
     if count == 0:
@@ -248,7 +332,7 @@ def _runs(frames: NDArray[np.int32], clip_starts: NDArray[np.int64], longest: in
     return np.append(np.nonzero(position % longest == 0)[0], count).astype(np.int64)
 
 
-def _run_means(rows: NDArray[np.float32], starts: NDArray[np.int64]) -> NDArray[np.float32]:
+def run_means(rows: NDArray[np.float32], starts: NDArray[np.int64]) -> NDArray[np.float32]:
     """Mean of each run of rows."""
     if rows.shape[0] == 0:
         return rows

@@ -207,3 +207,56 @@ def fill_boxes(children: Any, nodes: int, tiles: Any, tile_frames: Any, boxes: A
                             high = max(high, tiles[-1 - child, d, lane])
                 boxes[node, d, 0, place] = low
                 boxes[node, d, 1, place] = high
+
+
+@strict_kernel
+def place_rows(rows: Any, ids: Any, dimensions: Any, values: Any, places: Any, depth: int, parts: Any) -> None:
+    """The part of space that each row lies in.
+
+    Args:
+        rows: float32 ``[n, P]``, coordinates of the items.
+        ids: int32 ``[n]``, by which equal coordinates are told apart.
+        dimensions, values, places: of each cut, ``[2^depth - 1]``: a row lies left of it when its coordinate in that
+            dimension is less than the value, or equal and its id less than the place. The cuts of cut i are 2i + 1
+            and 2i + 2.
+        depth: how many cuts lead to a part.
+        parts: uint16 ``[n]``, out.
+    """
+    for i in range(rows.shape[0]):
+        cut = 0
+        for _ in range(depth):
+            value = rows[i, dimensions[cut]]
+            left = value < values[cut] or (value == values[cut] and ids[i] < places[cut])
+            cut = 2 * cut + (1 if left else 2)
+        parts[i] = cut - (2**depth - 1)
+
+
+@kernel
+def keep_frames(member: Any, children: Any, nodes: int, tile_frames: Any) -> None:
+    """Take all frames but the members out of a tree's leaves, and what is empty then out of its nodes.
+
+    Args:
+        member: bool ``[F]``.
+        children: int32 ``[nodes * 8]``, changed.
+        nodes: number of nodes.
+        tile_frames: int32 ``[leaves, 16]``, changed.
+    """
+    full = np.zeros(tile_frames.shape[0], np.bool_)
+    for leaf in range(tile_frames.shape[0]):
+        for lane in range(LEAF):
+            frame = tile_frames[leaf, lane]
+            if frame >= 0:
+                if member[frame]:
+                    full[leaf] = True
+                else:
+                    tile_frames[leaf, lane] = -1
+    alive = np.zeros(nodes, np.bool_)
+    for node in range(nodes - 1, -1, -1):
+        for place in range(LANES):
+            child = children[node * LANES + place]
+            if child == NO_CHILD:
+                continue
+            if (child >= 0 and alive[child]) or (child < 0 and full[-1 - child]):
+                alive[node] = True
+            else:
+                children[node * LANES + place] = NO_CHILD

@@ -30,7 +30,7 @@ def job(number: int, folder: Path) -> PrepareJob:
         {},
         PrepareSettings(),
         False,
-        folder / "x",
+        folder / f"{number}.safetensors",
     )
 
 
