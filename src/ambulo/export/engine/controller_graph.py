@@ -18,6 +18,7 @@ from ambulo.export.engine.axes import Axes
 from ambulo.export.engine.graph import Graph
 from ambulo.export.engine.graph_maths import atan2
 from ambulo.export.engine.slots import Slots, merge
+from ambulo.export.engine.step_feet import FEET_SLOTS, lock_feet
 from ambulo.export.engine.step_learned import Advanced, learned_slots, learned_step
 from ambulo.export.engine.step_matching import LONG_AGO, MATCHING_SLOTS, Matching, matching_step
 from ambulo.export.engine.step_smooth import smooth, smooth_slots
@@ -72,14 +73,16 @@ class Stack:
         """What the state holds."""
         joints = len(self.smooth.skeleton.parents)
         own = MATCHING_SLOTS if self.matching is not None else learned_slots(self.bare.model)
-        return merge([own, smooth_slots(joints)])
+        feet = [FEET_SLOTS] if self.has_foot_lock else []
+        return merge([own, smooth_slots(joints), *feet])
 
     def pack(self, state: Any) -> Float:
-        """A state of :attr:`smooth` as the graph's, float32 ``[N, S]``."""
+        """A state of :attr:`whole` as the graph's, float32 ``[N, S]``."""
+        values: dict[str, Any] = {}
+        if self.has_foot_lock:
+            values, state = _pack_feet(state), state.inner
         inner = state.inner
-        values: dict[str, Any] = {
-            name: getattr(inner, name) for name in ("timer", "wish", "impatience", "root", "simulation")
-        }
+        values |= {name: getattr(inner, name) for name in ("timer", "wish", "impatience", "root", "simulation")}
         if self.matching is not None:
             count = len(inner.playhead)
             values |= {
@@ -107,6 +110,23 @@ class Stack:
         return self.slots.pack_arrays(values)
 
 
+def _pack_feet(state: Any) -> dict[str, Any]:
+    """Slots of a foot lock's state; what is not yet known stands at its rest."""
+    flags, values = state.flags, state.values
+    names = ("point", "offset", "offset_velocity", "toe", "toe_velocity", "animated")
+    rotations = np.array(state.leg_rotations)
+    rotations[state.fresh, ..., 3] = 1.0
+    return {
+        "feet_locked": flags[..., 0],
+        "feet_stepping": flags[..., 2],
+        "feet_pending": flags[..., 3],
+        **{f"feet_{name}": values[..., 3 * k : 3 * k + 3] for k, name in enumerate(names)},
+        "feet_step_time": values[..., 18],
+        "feet_drop": state.drops,
+        "feet_rotations": rotations,
+    }
+
+
 def controller_model(stack: Stack, count: int, axes: Axes) -> tuple[onnx.ModelProto, list[str]]:
     """The graph of one step of N characters, and the kinds of operators in it.
 
@@ -131,14 +151,20 @@ def controller_model(stack: Stack, count: int, axes: Axes) -> tuple[onnx.ModelPr
     shown, remembered = smooth(
         g, state, advanced.joints, advanced.transitioned, stack.smooth.settings.half_life, dt.reshape(1, 1, 1)
     )
-    joints = len(stack.smooth.skeleton.parents)
+    joints, contacts = len(stack.smooth.skeleton.parents), advanced.contacts
+    if isinstance(stack.whole, FootLock):
+        shown, contacts, feet = lock_feet(
+            g, state, shown, advanced.joints, contacts, advanced.transitioned, stack.whole.geometry,
+            stack.whole.settings, np.asarray(stack.whole.skeleton.parents, np.int32), dt,
+        )  # fmt: skip
+        remembered |= feet
     g.output("state_next", slots.pack(g, {**advanced.slots, **remembered}), (count, slots.size))
     positions, rotations = axes.out_vectors(shown.positions), axes.out_quaternions(shown.rotations)
     g.output("root_position", positions.at(0, 1), (count, 3))
     g.output("root_rotation", rotations.at(0, 1), (count, 4))
     g.output("local_positions", positions, (count, joints, 3))
     g.output("local_rotations", rotations, (count, joints, 4))
-    g.output("contacts", advanced.contacts, (count, 2))
+    g.output("contacts", contacts, (count, 2))
     g.output("transitioned", advanced.transitioned.number(), (count,))
     return g.model(), g.operators
 
@@ -147,7 +173,7 @@ def start_model(stack: Stack, count: int, axes: Axes, seed: int = 0) -> onnx.Mod
     """The graph that makes the first state: ``position [N, 3]`` and ``facing [N, 3]`` to ``state [N, S]``."""
     g = Graph("start")
     slots = stack.slots
-    rest = stack.pack(stack.smooth.start(count, seed))
+    rest = stack.pack(stack.whole.start(count, seed))
     state = slots.unpack(g.constant(rest))
     position = axes.in_vectors(g.input("position", (count, 3)))
     facing = axes.in_vectors(g.input("facing", (count, 3)), scaled=False)

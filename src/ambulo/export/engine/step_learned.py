@@ -52,7 +52,10 @@ def learned_step(
     values = state["values"]
     going_on = values.part(0, width)
     raw = going_on / model.feature_coefficients + model.feature_mean
-    plan = plan_step(g, state, velocity, facing, dt, raw, model.schema, settings, leave=None)
+    since = state["since"] + dt
+    # Who was not put back onto the data for so long searches even if it rests.
+    overdue = since > own.refresh - HAIR
+    plan = plan_step(g, state, velocity, facing, dt, raw, model.schema, settings, leave=None, asks=overdue)
     query = (plan.query - model.feature_mean) * model.feature_coefficients
     found = network(g, model.projector, query)
     of_pose = [model.schema.groups[group].joint >= 0 for group in model.schema.group_of_dimension]
@@ -63,9 +66,8 @@ def learned_step(
         difference = query - features
         return (difference * difference * weights).sum()
 
-    since = state["since"] + dt
     better = cost(found.part(0, width)) + g.where(plan.eager, 0.0, settings.search.bias) < cost(going_on)
-    jumps = plan.due & (better | (since > own.refresh - HAIR))
+    jumps = plan.due & (better | overdue)
     values = g.where(jumps.wide(-1), found, values)
     since = g.where(jumps, 0.0, since)
     stepped = values + network(g, model.stepper, values) * dt

@@ -240,7 +240,7 @@ def _search(
         kept = allowed & ~skipped
         any_kept = kept.number().most(1, keep=True) > 0.5
         # Where there is nothing but what was just left, and the clip ends: better that than nothing.
-        allowed = g.where(any_kept | goes_on.wide(-1), kept, allowed)
+        allowed = allowed & (~skipped | ~(any_kept | goes_on.wide(-1)))
     few = min(_SECOND_LOOK, tables.frame_count)
     closed = g.where(allowed, scores, _CLOSED)
     _, places = g.ops("TopK", 2, closed, np.array([few], np.int64), axis=1, largest=0, sorted=1)

@@ -136,7 +136,7 @@ def plan_step(
     )
     speed, asked = hypot(root.at(4), root.at(5)), hypot(vx, vz)
     disobeyed = ((asked < 0.1) & (speed > 0.25)) | ((asked > 0.25) & (speed < 0.1))
-    rests = (asked < 0.1) & (speed < 0.08) & (wrap_angle(goal - root.at(3)).abs() < 0.35)
+    rests = (asked < 0.1) & (speed < search.rest_speed) & (wrap_angle(goal - root.at(3)).abs() < 0.35)
     impatience = g.where(disobeyed & ~changed, state["impatience"] + dt, 0.0)
     eager = impatience > search.patience + HAIR
     timer = g.greater_of(state["timer"] - dt, 0.0)
