@@ -38,6 +38,7 @@ VERBS: dict[str, str] = {
     "info": "say what a project's database holds, and whether it is up to date",
     "train": "train a model on a project: learned motion matching",
     "simulate": "run a controller along a script, and write motion, measures and a report",
+    "export": "write a controller for other engines: ONNX, Unreal, Unity, Godot, web, C++",
     "convert": "write takes in another format: one file, or a folder and all below",
     "retarget": "put a take on another skeleton",
     "picture": "draw many frames of a take or clip side by side, as PNG",

@@ -1,0 +1,249 @@
+"""A controller as a folder that any engine runs: graphs, manifest, recording, and a script that checks them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+import numpy as np
+
+from ambulo import __version__
+from ambulo.database.licences import LicenceUse, licences_of
+from ambulo.errors import AmbuloError, ControlError
+from ambulo.export.engine import verify
+from ambulo.export.engine.axes import Axes, axes_of
+from ambulo.export.engine.controller_graph import Stack, controller_model, start_model
+from ambulo.export.engine.golden import FRAMES, STEP, Golden, record_golden
+from ambulo.export.engine.graph import OPSET
+from ambulo.formats.paths import write_whole
+
+if TYPE_CHECKING:
+    from ambulo.control.settings import ControlSettings
+    from ambulo.database.database import Database
+    from ambulo.matching.index import SearchIndex
+
+ENGINE_TARGETS = ("onnx", "unreal", "unity", "godot", "web")
+MOST_CHARACTERS = 1024
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """What was written.
+
+    Attributes:
+        folder: where it lies.
+        files: name -> bytes.
+        state_size: width of the state.
+        differences: of the graph from our own controller over the recording, the largest a output.
+        licences: of what is inside.
+        notes: what a person should know.
+    """
+
+    target: str
+    controller: str
+    folder: str
+    characters: int
+    files: dict[str, int]
+    operators: list[str]
+    state_size: int
+    differences: dict[str, float]
+    licences: list[LicenceUse]
+    notes: list[str]
+
+
+def open_stack(
+    project: str | Path, controller: str, tag_sets: Sequence[tuple[str, ...]]
+) -> tuple[Stack, Database, SearchIndex, ControlSettings]:
+    """The stack of a project's controller, ``mm`` for motion matching or the name of a trained model."""
+    from ambulo.control.project_settings import project_settings
+    from ambulo.database.database import Database
+    from ambulo.learning.create import create_controller, models_folder
+    from ambulo.matching.build import load_index
+
+    name = {"mm": "motion_matching"}.get(controller, controller)
+    database = Database.open(project)
+    _, index = load_index(database)
+    settings = project_settings(project, known_tags=database.tags)
+    whole = create_controller(name, database, index, settings, models_folder(project))
+    stack = Stack.of(whole, tag_sets or ((),))
+    if stack.matching is None and any(tag_sets):
+        raise ControlError(
+            "a trained model has its tags inside", key="tags", remedy="train one with `ambulo train lmm --tags TAG`"
+        )
+    return stack, database, index, settings
+
+
+def export_controller(
+    project: str | Path,
+    out: Path,
+    *,
+    controller: str = "lmm",
+    target: str = "onnx",
+    characters: int = 1,
+    tag_sets: Sequence[tuple[str, ...]] = (),
+) -> Exported:
+    """Write a controller as graphs for an engine.
+
+    Args:
+        project: a built project.
+        out: folder to write to; files of these names in it are replaced.
+        controller: ``mm``, or the name of a trained model.
+        target: one of :data:`ENGINE_TARGETS`; decides axes, handedness and unit of length.
+        characters: N, fixed in the graph.
+        tag_sets: tags that can be asked for, each set a place of the input ``tag_set``; default tags if left out.
+
+    Raises:
+        ControlError: the database has too many frames, or the controller cannot be exported.
+        AmbuloError: a package is missing, or the graph does not agree with the controller.
+    """
+    axes = axes_of(target)
+    if not 1 <= characters <= MOST_CHARACTERS:
+        raise ControlError(
+            f"{characters} characters are not possible; 1 to {MOST_CHARACTERS} are", key="characters"
+        )
+    stack, database, _, _ = open_stack(project, controller, tag_sets)
+    model, operators = controller_model(stack, characters, axes)
+    files = {"controller.onnx": model.SerializeToString()}
+    files["start.onnx"] = start_model(stack, characters, axes).SerializeToString()
+    if stack.matching is None:
+        from ambulo.export.engine.networks import network_model
+        from ambulo.learning.lmm_model import NAMES
+
+        for name in NAMES:
+            layers = getattr(stack.bare.model, name)
+            files[f"{name}.onnx"] = network_model(name, layers, characters).SerializeToString()
+    golden = record_golden(
+        stack, files["controller.onnx"], files["start.onnx"], characters, axes, tuple(tag_sets[0]) if tag_sets else ()
+    )
+    files |= golden_files(golden, axes)
+    files["verify.py"] = Path(verify.__file__).read_bytes()
+    licences = _licences(stack, database)
+    notes = _notes(stack, licences)
+    manifest = describe(stack, database, model, operators, characters, axes, tag_sets, licences, notes)
+    manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    files["manifest.json"] = json.dumps(manifest, indent=1).encode() + b"\n"
+    out.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():  # the manifest last: a folder with one is whole
+        write_whole(out / name, data)
+    return Exported(
+        target=target, controller=controller, folder=str(out), characters=characters,
+        files={name: len(data) for name, data in files.items()}, operators=operators, state_size=stack.slots.size,
+        differences=golden.differences, licences=licences, notes=notes,
+    )  # fmt: skip
+
+
+def golden_files(golden: Golden, axes: Axes) -> dict[str, bytes]:
+    """The recording as ``golden.npz`` and ``golden.json``."""
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **cast("dict[str, Any]", golden.arrays))
+    told = {
+        "frames": FRAMES,
+        "dt": STEP,
+        "seed": golden.seed,
+        "recordings_tried": golden.tried,
+        "axes": axes.describe(),
+        "tolerances": golden.tolerances,
+        "differences_at_export": golden.differences,
+        "arrays": {name: list(array.shape) for name, array in golden.arrays.items()},
+        "compared": "rotations without their sign; contacts and transitions exactly",
+    }
+    return {"golden.npz": packed.getvalue(), "golden.json": json.dumps(told, indent=1).encode() + b"\n"}
+
+
+def describe(
+    stack: Stack, database: Database, model: Any, operators: list[str], characters: int, axes: Axes,
+    tag_sets: Sequence[tuple[str, ...]], licences: list[LicenceUse], notes: list[str],
+) -> dict[str, Any]:  # fmt: skip
+    """The content of ``manifest.json``, without the hashes."""
+    skeleton, unit = stack.whole.skeleton, axes.unit
+    n, j, s = characters, skeleton.joint_count, stack.slots.size
+    schema = stack.bare.schema
+    frames = database.frame_count if stack.matching is not None else 0
+    meanings = {
+        "state": ([n, s], "everything remembered; feed state_next back, begin with start.onnx"),
+        "velocity": ([n, 3], f"desired velocity in the world, {unit}/s; height is not used"),
+        "facing": ([n, 3], "direction in the world that the body shall face, any length; zero: where it goes"),
+        "tag_set": ([n], "which of tag_sets is asked for, a whole number as float"),
+        "dt": ([1], "seconds since the last step, 1e-6 to 10"),
+        "state_next": ([n, s], "the state after the step"),
+        "root_position": ([n, 3], f"world, {unit}; equals joint 0 of local_positions"),
+        "root_rotation": ([n, 4], "world, quaternion x, y, z, w; equals joint 0 of local_rotations"),
+        "local_positions": ([n, j, 3], f"to the parent, {unit}; joint 0 in the world"),
+        "local_rotations": ([n, j, 4], "to the parent, quaternions x, y, z, w; joint 0 in the world"),
+        "contacts": ([n, 2], "1 where the left, the right foot is on the ground"),
+        "transitioned": ([n], "1 in a step that jumped"),
+    }
+
+    def tensors(values: Any) -> list[dict[str, Any]]:
+        return [
+            {"name": v.name, "type": "float32", "shape": meanings[v.name][0], "meaning": meanings[v.name][1]}
+            for v in values
+        ]
+
+    return {
+        "format": verify.FORMAT,
+        "version": verify.VERSION,
+        "ambulo": __version__,
+        "controller": "motion matching" if stack.matching is not None else "learned motion matching",
+        "database": {"name": database.name, "digest": database.digest, "frames_inside": frames},
+        "rate": database.rate,
+        "opset": OPSET,
+        "operators": operators,
+        "characters": n,
+        "foot_lock": stack.has_foot_lock,
+        "axes": axes.describe(),
+        "inputs": tensors(model.graph.input),
+        "outputs": tensors(model.graph.output),
+        "state": stack.slots.describe(),
+        "state_axes": "the state's own numbers are metres, right-handed, +Y up, +Z forward, +X left, for every target",
+        "tag_sets": [list(tags) for tags in tag_sets] or [[]],
+        "skeleton": {
+            "names": list(skeleton.names),
+            "parents": [int(parent) for parent in skeleton.parents],
+            "offsets": axes.vectors(np.asarray(skeleton.offsets, np.float32)).tolist(),
+            "roles": {role: int(joint) for role, joint in sorted(skeleton.roles.items())},
+        },
+        "features": schema.to_dict(),
+        "feature_names": list(schema.dimension_names),
+        "licences": [msgspec.to_builtins(use) for use in licences],
+        "non_commercial": any(use.non_commercial for use in licences),
+        "notes": notes,
+    }
+
+
+def _licences(stack: Stack, database: Database) -> list[LicenceUse]:
+    """Of the frames inside, or of those that the networks were trained on."""
+    if stack.matching is not None:
+        return licences_of(database)
+    manifest = stack.bare.model.manifest
+    clips = [
+        SimpleNamespace(licence=clip.licence, attribution=clip.attribution, frame_count=clip.frames)
+        for clip in manifest.clips
+    ]
+    return licences_of(cast("Database", SimpleNamespace(clips=clips, rate=manifest.rate)))
+
+
+def _notes(stack: Stack, licences: list[LicenceUse]) -> list[str]:
+    notes = []
+    if any(use.non_commercial for use in licences):
+        notes.append("contains or was trained on NON-COMMERCIAL motion: not for products that are sold")
+    if not stack.has_foot_lock:
+        notes.append("feet are not locked in this graph: the body is not two-legged")
+    return notes
+
+
+def refuse_unknown(target: str, known: Sequence[str]) -> None:
+    """Refuse a target that there is not.
+
+    Raises:
+        AmbuloError: see above.
+    """
+    from ambulo.errors import nearest_names
+
+    if target not in known:
+        raise AmbuloError(f"no target {target!r}; {nearest_names(target, known)}", key="target")

@@ -1,0 +1,195 @@
+"""Check an exported controller: files, layout, and a recording that is replayed. Needs NumPy and onnxruntime only.
+
+Run it beside the files that it checks: ``python verify.py [FOLDER]``. Exit code 0 where all agrees; else 2, and a line
+that names the file and the field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FORMAT, VERSION = "ambulo controller", 1
+_NEEDED = ("format", "version", "opset", "operators", "characters", "rate", "inputs", "outputs", "state", "files")
+
+
+class Mismatch(Exception):
+    """A file, a field of it, and what is wrong with it."""
+
+    def __init__(self, file: str, field: str, reason: str) -> None:
+        super().__init__(f"{file}: {field}: {reason}")
+        self.file, self.field, self.reason = file, field, reason
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest, with every field that is needed."""
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise Mismatch("manifest.json", "file", f"cannot be read: {error}") from None
+    for field in _NEEDED:
+        if not isinstance(manifest, dict) or field not in manifest:
+            raise Mismatch("manifest.json", field, "is missing")
+    if manifest["format"] != FORMAT:
+        raise Mismatch("manifest.json", "format", f"is {manifest['format']!r}, not {FORMAT!r}")
+    if manifest["version"] != VERSION:
+        raise Mismatch("manifest.json", "version", f"is {manifest['version']!r}, this script knows {VERSION}")
+    return manifest
+
+
+def check_files(folder: Path, manifest: dict[str, Any]) -> None:
+    """Every file's hash."""
+    for name, digest in manifest["files"].items():
+        path = folder / name
+        if not path.is_file():
+            raise Mismatch("manifest.json", f"files.{name}", "the file is missing")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            raise Mismatch("manifest.json", f"files.{name}", "the file's SHA-256 is another one")
+    for name in ("controller.onnx", "golden.npz", "golden.json"):
+        if name not in manifest["files"]:
+            raise Mismatch("manifest.json", f"files.{name}", "is not listed")
+
+
+def check_opset(folder: Path, manifest: dict[str, Any]) -> None:
+    """The operator set, read from the graph itself."""
+    found = opset_of((folder / "controller.onnx").read_bytes())
+    if found != manifest["opset"]:
+        raise Mismatch("manifest.json", "opset", f"is {manifest['opset']}, the graph's is {found}")
+
+
+def opset_of(data: bytes) -> int:
+    """Version of the default operator set: field 8 of a ModelProto, field 2 of that."""
+    for field, value in _fields(data):
+        if field == 8 and isinstance(value, bytes):
+            parts = dict(_fields(value))
+            if not parts.get(1):
+                return int(parts.get(2, 0))
+    return 0
+
+
+def _fields(data: bytes) -> Any:
+    place = 0
+
+    def varint() -> int:
+        nonlocal place
+        value = shift = 0
+        while True:
+            byte = data[place]
+            place += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while place < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        elif key & 7 == 2:
+            size = varint()
+            yield key >> 3, data[place : place + size]
+            place += size
+        else:
+            size = 8 if key & 7 == 1 else 4
+            yield key >> 3, data[place : place + size]
+            place += size
+
+
+def check_layout(manifest: dict[str, Any], session: Any) -> None:
+    """Names and shapes of the graph, and the slots of the state."""
+    for kind, tensors in (("inputs", session.get_inputs()), ("outputs", session.get_outputs())):
+        told = {entry["name"]: list(entry["shape"]) for entry in manifest[kind]}
+        real = {tensor.name: list(tensor.shape) for tensor in tensors}
+        for name in sorted(set(told) | set(real)):
+            if told.get(name) != real.get(name):
+                raise Mismatch("manifest.json", f"{kind}.{name}", f"is {told.get(name)}, the graph's is {real.get(name)}")
+    width = next(entry["shape"][1] for entry in manifest["inputs"] if entry["name"] == "state")
+    place = 0
+    for slot in manifest["state"]:
+        start, stop = slot["columns"]
+        if start != place or stop - start != int(np.prod(slot["shape"], dtype=np.int64)):
+            raise Mismatch("manifest.json", f"state.{slot['name']}", f"has columns {start} to {stop}, not from {place}")
+        place = stop
+    if place != width:
+        raise Mismatch("manifest.json", "state", f"describes {place} columns, the graph's state has {width}")
+
+
+def replay(folder: Path, manifest: dict[str, Any], session: Any) -> dict[str, float]:
+    """Run the recording again from its first state. Returns the largest difference of each output."""
+    told = json.loads((folder / "golden.json").read_text("utf-8"))
+    with np.load(folder / "golden.npz", allow_pickle=False) as stored:
+        golden = {name: stored[name] for name in stored.files}
+    worst = dict.fromkeys(told["tolerances"], 0.0)
+    state, steps = golden["state"], told["frames"]
+    names = [tensor.name for tensor in session.get_outputs()]
+    given = [tensor.name for tensor in session.get_inputs() if tensor.name != "state"]
+    for name in given:
+        if f"in_{name}" not in golden or len(golden[f"in_{name}"]) != steps:
+            raise Mismatch("golden.npz", f"in_{name}", f"does not have {steps} frames")
+    for step in range(steps):
+        feeds = {name: golden[f"in_{name}"][step] for name in given}
+        outputs = dict(zip(names, session.run(None, {"state": state, **feeds}), strict=True))
+        state = outputs["state_next"]
+        for name, limit in told["tolerances"].items():
+            difference = distance(name, outputs[name], golden[f"out_{name}"][step])
+            worst[name] = max(worst[name], difference)
+            if not difference <= limit:
+                raise Mismatch("golden.npz", f"out_{name}", f"differs by {difference:.3g} in frame {step}, more than {limit:g}")
+    return worst
+
+
+def distance(name: str, found: Any, wanted: Any) -> float:
+    """The largest difference; of rotations without their sign."""
+    found, wanted = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
+    if found.shape != wanted.shape:
+        return float("inf")
+    if name.endswith(("rotation", "rotations")):
+        same = np.abs(found - wanted).max(axis=-1)
+        return float(np.minimum(same, np.abs(found + wanted).max(axis=-1)).max())
+    return float(np.abs(found - wanted).max())
+
+
+def verify(folder: Path) -> dict[str, Any]:
+    """Check a bundle; raises Mismatch at the first thing that is not as the manifest says."""
+    manifest = read_manifest(folder)
+    check_files(folder, manifest)
+    check_opset(folder, manifest)
+    import onnxruntime  # type: ignore[import-untyped, unused-ignore]
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    path = str(folder / "controller.onnx")
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    check_layout(manifest, session)
+    began = time.perf_counter()
+    worst = replay(folder, manifest, session)
+    return {"differences": worst, "seconds": time.perf_counter() - began, "licences": manifest.get("licences", [])}
+
+
+def main() -> int:
+    """Verify the folder that is named, or that this file lies in."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent
+    try:
+        result = verify(folder)
+    except Mismatch as error:
+        print(f"verify: {error}", file=sys.stderr)
+        return 2
+    for name, value in result["differences"].items():
+        print(f"{name}: at most {value:.2g} off")
+    for licence in result["licences"]:
+        flag = " [NON-COMMERCIAL]" if licence.get("non_commercial") else ""
+        print(f"licence: {licence.get('licence') or 'unknown'}{flag}, {licence.get('attribution', '')}")
+    print(f"agrees, in {result['seconds']:.2f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
