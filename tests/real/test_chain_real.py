@@ -1,4 +1,4 @@
-"""A salsa couple's, a karate and a locomotion database behind one controller, on one skeleton, with a fallback chain."""
+"""A salsa couple's, a karate and a locomotion database behind one controller, on one skeleton, with fallback."""
 
 from __future__ import annotations
 
