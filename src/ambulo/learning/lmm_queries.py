@@ -214,7 +214,7 @@ def _ask(
         np.ascontiguousarray(raw[frames.frames[rows]], np.float32),
         query_layout(index.feature_set.schema),
         settings.constants(),
-        np.array([0.5, 0.35, 0.1, 0.1]),
+        np.array([0.5, 0.35, 0.1, 0.1, 0.1]),
         0.0,
         1.0 / 60.0,
         planned,
