@@ -425,6 +425,10 @@ class _Build:
             start = starts[placed.number * self.copies + placed.clip.mirrored]
             return {name: rows[start : start + placed.record.frame_count] for name, rows in self.old.items()}
         if self.open_take != placed.take:  # its clips come one after the other
+            self.open_tensors = {}
+            if self.open_take >= 0:  # frames that are copied need no place on the disk twice
+                with suppress(OSError):
+                    self._work_file(self.open_take).unlink()
             self.open_take, self.open_tensors = placed.take, map_tensors(self._work_file(placed.take))
         return {
             channel.name: self.open_tensors[tensor_name(placed.number, placed.clip.mirrored, channel.name)]
