@@ -87,11 +87,42 @@ def draw_controller(project: Path) -> None:
         )
 
 
+def draw_learned(project: Path) -> None:
+    """Motion matching along a square above, learned motion matching below, at the same times."""
+    from ambulo.learning.create import create_controller as create_any
+    from ambulo.learning.create import models_folder, trained_models
+
+    models = models_folder(project)
+    if "lmm" not in trained_models(models):
+        print("no trained model, so no picture of one: run `ambulo train lmm` on the project", file=sys.stderr)
+        return
+    database = Database.open(project)
+    _, index = load_index(database)
+    positions, rotations = [], []
+    for name in ("motion_matching", "lmm"):
+        controller = create_any(name, database, index, project_settings(project), models)
+        recording = simulate(controller, create_script("square"), 11.0, seed=0)
+        chosen = slice(420, 420 + 8 * 12, 12)
+        positions.append(recording.global_positions[chosen, 0])
+        rotations.append(recording.global_rotations[chosen, 0])
+    contact_sheet(
+        database.skeleton,
+        np.concatenate(positions),
+        IMAGES / "learned_motion_matching.png",
+        columns=8,
+        rows=2,
+        cell=(84, 132),
+        view="three_quarter",
+        global_rotations=np.concatenate(rotations),
+    )
+
+
 def main() -> None:
     project = Path(sys.argv[1] if len(sys.argv) > 1 else "build/demo")
     IMAGES.mkdir(exist_ok=True)
     draw_takes(project)
     draw_controller(project)
+    draw_learned(project)
 
 
 if __name__ == "__main__":

@@ -134,7 +134,8 @@ def page(results: dict[str, dict[str, Any]]) -> str:
             shown = quality(result["rows"], SCRIPTS)
         elif trials:  # controllers side by side
             shown += ["", "Value / the same measure of the raw data:", "", *quality(trials, SCRIPTS)]
-        lines += ["", f"## {TITLES[name]}", "", f"`{result['command']}`: {machine}", "", *shown]
+        command = result.get("command", f"python benchmarks/{name}.py")
+        lines += ["", f"## {TITLES[name]}", "", f"`{command}`: {machine}", "", *shown]
     return "\n".join(lines) + "\n"
 
 
