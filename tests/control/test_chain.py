@@ -18,9 +18,12 @@ from ambulo.control.handover import hand_over
 from ambulo.control.inertialization import Inertialize
 from ambulo.control.intent import Intent
 from ambulo.control.motion_matching import MotionMatching
+from ambulo.control.scripts import forward
+from ambulo.control.simulation import simulate
 from ambulo.database.database import Database
 from ambulo.database.feature_spec import DEFAULT_FEATURES
 from ambulo.errors import ControlError, QueryError
+from ambulo.evaluation.measures import measure
 from ambulo.matching.build import make_index
 from ambulo.matching.index import SearchIndex
 
@@ -57,6 +60,13 @@ def test_a_missing_tag_is_answered_by_the_next_level(chain: FootLock) -> None:
     assert (told.level, told.database, told.required_tags) == (1, "general", ("run",))
     _, back = drive(chain, state, Intent(np.repeat(AHEAD, 2, 0)), 10)
     assert all((pose.levels == 0).all() for pose in back)
+
+
+def test_a_recording_knows_who_answered(chain: FootLock, database: Database) -> None:
+    recording = simulate(chain, forward(tags=("run",)), 0.5)
+    assert recording.levels is not None and (recording.levels == 1).all()
+    assert measure(recording, database)["fallback_rate"].value == 100.0
+    assert measure(simulate(chain, forward(), 0.5), database)["fallback_rate"].value == 0.0
 
 
 def test_a_change_of_level_moves_nobody(chain: FootLock) -> None:

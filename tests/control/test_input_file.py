@@ -10,9 +10,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from ambulo.control.asking_script import AskingScript
 from ambulo.control.input_file import load_inputs, save_inputs
 from ambulo.control.recording import Recording
-from ambulo.control.scripts import random_sticks
+from ambulo.control.scripts import forward, random_sticks
 from ambulo.errors import ControlError, FormatError
 
 
@@ -29,6 +30,9 @@ def recorded(count: int, steps: int = 240) -> Recording:
             frame_count=steps,
             count=count,
             tags=tuple(() if step < 60 else ("walk", "neutral") for step in range(steps)),
+            preferred_tags=(),
+            numbers=(),
+            events=(),
             desired_velocity=np.stack([intent.velocity for intent in intents]),
             desired_facing=np.stack([intent.facing for intent in intents]),
         ),
@@ -52,6 +56,43 @@ def test_inputs_play_again_to_the_bit(tmp_path: Path, count: int) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["inputs.json"]
     with pytest.raises(ControlError, match=f"moves {count}"):
         script.intent(0.0, np.zeros((count + 1, 3), np.float32), np.zeros((count + 1, 3), np.float32))
+
+
+def test_all_that_is_asked_plays_again(tmp_path: Path) -> None:
+    asked = AskingScript(forward(), ("injured",), (("kick", 1.0), ("jump", 3.0)))
+    still = np.zeros((2, 3), np.float32)
+    plain = recorded(2)
+    intents = [asked.intent(step / 60.0, still, still) for step in range(240)]
+    numbers = [{"fatigue": np.array([0.25, 0.5 if step < 100 else 0.75], np.float32)} for step in range(240)]
+    path = tmp_path / "inputs.json"
+    both = SimpleNamespace(
+        **vars(plain)
+        | {
+            "preferred_tags": tuple(intent.preferred_tags for intent in intents),
+            "numbers": tuple(numbers),
+            "events": tuple(intent.events() for intent in intents),
+        }
+    )
+    save_inputs(cast(Recording, both), path)
+    script = load_inputs(path)
+    for step, intent in enumerate(intents):
+        again = script.intent(step / 60.0, still, still)
+        assert again.preferred_tags == ("injured",)
+        np.testing.assert_array_equal(again.numbers["fatigue"], numbers[step]["fatigue"])
+        assert [event and event[0] for event in again.events()] == [event and event[0] for event in intent.events()]
+        for one, other in zip(again.events(), intent.events(), strict=True):
+            assert one is not None and other is not None and one[1] == pytest.approx(other[1], abs=1e-6)
+    # An event that is counted down is one event, not one a step.
+    assert len(json.loads(path.read_text())["steps"]) < 15
+
+
+def test_one_event_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "hand.json"
+    path.write_text(text([STAND | {"event": ["kick", 0.5], "numbers": {"fatigue": 0.8}, "prefer": ["injured"]}]))
+    script, still = load_inputs(path), np.zeros((1, 3), np.float32)
+    assert script.intent(0.25, still, still).events() == (("kick", 0.25),)
+    assert script.intent(0.75, still, still).event is None
+    assert script.intent(0.0, still, still).numbers["fatigue"] == np.float32(0.8)
 
 
 def test_a_file_written_by_hand(tmp_path: Path) -> None:
@@ -94,6 +135,11 @@ STAND = {"time": 0, "velocity": [0, 0, 0]}
         (text([{"time": 0, "velocity": [[0, 0, 1]] * 2, "facing": [[0, 0, 1]] * 3}]), r"steps\[0\].facing"),
         ('{"steps": [{"time": 0, "velocity": [0, 0, NaN]}]}', "not finite"),
         (text([STAND | {"tags": "walk"}]), r"steps\[0\].tags"),
+        (text([STAND | {"prefer": "walk"}]), r"steps\[0\].prefer"),
+        (text([STAND | {"numbers": [1]}]), "names of channels"),
+        (text([STAND | {"numbers": {"fatigue": "much"}}]), r"numbers.fatigue is 'much'"),
+        (text([STAND | {"event": ["kick"]}]), r"steps\[0\].event"),
+        (text([STAND | {"event": [["kick", 1], ["kick", 2]]}]), r"steps\[0\].event"),
         ("[" * 100_000, "brackets"),
         ('{"steps": ' * 50_000, "brackets"),
         ('{"steps": [{"time": ' + "9" * 5000 + "}]}", "digits"),

@@ -119,7 +119,7 @@ class DatabaseController:
         self._parents = np.ascontiguousarray(database.skeleton.parents, np.int32)
         self._constants = settings.simulation.constants()
         search = settings.search
-        self._limits = np.array([search.velocity_change, search.facing_change, interval, patience])
+        self._limits = np.array([search.velocity_change, search.facing_change, interval, patience, search.rest_speed])
         self._layout = query_layout(self.schema)
         self._brief_frames = round(search.memory_brief * database.rate)
         self._margin_frames = round(search.memory_margin * database.rate)

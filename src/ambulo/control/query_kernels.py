@@ -26,14 +26,14 @@ WISH_X, WISH_Z, WISH_HEADING = 0, 1, 2
 # Metres a second below which a wish or a body counts as standing, and above which as going.
 _STAND, _GOES = 0.1, 0.25
 
-# Metres a second and radians up to which a body that is asked to stand is left alone until its clip ends.
-_STILL, _ASIDE = 0.08, 0.35
+# Radians up to which a body that is asked to stand, and rests, may face elsewhere than it is asked to.
+_ASIDE = 0.35
 
 # Metres a second beyond which a wish is no speed: squares of its features would leave the range of float32.
 _FASTEST = 1e6
 
-# Places in the limits of a plan: m/s, radians, seconds, seconds.
-VELOCITY_CHANGE, FACING_CHANGE, INTERVAL, PATIENCE = range(4)
+# Places in the limits of a plan: m/s, radians, seconds, seconds, m/s.
+VELOCITY_CHANGE, FACING_CHANGE, INTERVAL, PATIENCE, REST_SPEED = range(5)
 
 # Components that a trajectory dimension can hold.
 POSITION_X, POSITION_Z, DIRECTION_X, DIRECTION_Z, HEIGHT, VELOCITY_X, VELOCITY_Z = range(7)
@@ -75,11 +75,11 @@ def is_disobeyed(vx: float, vz: float, root_row: Any) -> bool:
 
 
 @kernel
-def rests(vx: float, vz: float, heading: float, root_row: Any) -> bool:
+def rests(vx: float, vz: float, heading: float, root_row: Any, rest_speed: float) -> bool:
     """Whether the body stands, is asked to stand, and faces about where it is asked to."""
     speed = math.hypot(root_row[ROOT_VELOCITY_X], root_row[ROOT_VELOCITY_Z])
     turned = abs(wrap_angle(heading - root_row[ROOT_HEADING]))
-    return math.hypot(vx, vz) < _STAND and speed < _STILL and turned < _ASIDE
+    return math.hypot(vx, vz) < _STAND and speed < rest_speed and turned < _ASIDE
 
 
 @kernel
@@ -155,7 +155,7 @@ def plan(
         run_stops: int64 ``[F]``, see :class:`ambulo.control.frame_sets.FrameSet`.
         features: float32 ``[F, D]``, raw.
         constants: of :class:`ambulo.control.settings.SimulationSettings`.
-        limits: float64, at the places ``VELOCITY_CHANGE`` to ``PATIENCE``.
+        limits: float64, at the places ``VELOCITY_CHANGE`` to ``REST_SPEED``.
         frame_step: database frames a step.
         dt: seconds.
 
@@ -196,7 +196,9 @@ def plan(
             planned.impatience[n] = 0.0
             planned.eager[n] = False
         # Who rests is not made to change its mind about how: a jump between two ways of standing only shows.
-        due = planned.timer[n] <= 1e-6 and (ties.busy[n] == 3 or not rests(vx, vz, heading, root[n]))
+        due = planned.timer[n] <= 1e-6 and (
+            ties.busy[n] == 3 or not rests(vx, vz, heading, root[n], limits[REST_SPEED])
+        )
         if not tied and (leave or changed or planned.eager[n] or due):
             searching += 1
             planned.due[n] = True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.control.intent import Event, Tags
 from ambulo.errors import ControlError
 from ambulo.motion.motion import Motion, Source
 from ambulo.motion.skeleton import Skeleton
@@ -34,6 +36,10 @@ class Recording:
         step_seconds: float64 ``[T]``, how long each step took.
         desired_path: ``[P, 3]`` where the script follows one; else None.
         tags: the required tags of each step, ``T`` tuples.
+        preferred_tags: the preferred ones, likewise.
+        numbers: the wanted numbers of each step, ``T`` mappings from channel to float32 ``[N]``.
+        events: what was to happen, ``T`` tuples with ``(tag, seconds)`` or None a character; empty where nothing was.
+        levels: int64 ``[T, N]``, which database of a chain answered; None where it is not known.
     """
 
     skeleton: Skeleton
@@ -57,7 +63,11 @@ class Recording:
     trajectory_directions: Float
     step_seconds: NDArray[np.float64]
     desired_path: Float | None = None
-    tags: tuple[tuple[str, ...] | tuple[tuple[str, ...], ...], ...] = ()
+    tags: tuple[Tags | tuple[Tags, ...], ...] = ()
+    preferred_tags: tuple[Tags | tuple[Tags, ...], ...] = ()
+    numbers: tuple[Mapping[str, Float], ...] = ()
+    events: tuple[tuple[Event | None, ...], ...] = ()
+    levels: NDArray[np.int64] | None = None
 
     @property
     def frame_count(self) -> int:

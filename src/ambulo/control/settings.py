@@ -81,6 +81,8 @@ class SearchSettings:
         memory_brief: seconds; only what was left sooner than this after it began is remembered: it led nowhere.
         dwell: seconds until the next search after two such brief stays in a row, unless the wish changes or the clip
             ends.
+        rest_speed: m/s; a body slower than this that is asked to stand, and faces about where it is asked to, is not
+            searched for until its clip ends: a jump between two ways of standing only shows. 0 for never.
         preference: how much less a frame costs for each preferred tag that it carries, in units of ``bias``.
         event_lead: seconds before an event's marker at which its clip is entered at the earliest.
         event_wait: seconds that a character plays on, without searching, for the best moment to enter.
@@ -102,6 +104,7 @@ class SearchSettings:
     memory_margin: float = 0.15
     memory_brief: float = 0.35
     dwell: float = 0.3
+    rest_speed: float = 0.08
     preference: float = 2.0
     event_lead: float = 1.0
     event_wait: float = 0.5
@@ -121,6 +124,7 @@ class SearchSettings:
             "memory_margin",
             "memory_brief",
             "dwell",
+            "rest_speed",
             "preference",
             "event_lead",
             "event_wait",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ambulo.control.controller import Controller
+from ambulo.control.intent import Intent
 from ambulo.control.pose import Pose
 from ambulo.control.recording import Recording
 from ambulo.control.scripts import Script
@@ -32,6 +33,7 @@ _CHANNELS = {
     "simulation_rotations": "simulation_rotation",
     "trajectory_positions": "trajectory_positions",
     "trajectory_directions": "trajectory_directions",
+    "levels": "levels",
 }
 _AHEAD = np.array([0.0, 0.0, 1.0], np.float32)
 
@@ -82,7 +84,7 @@ def simulate(
     facings = np.array(np.broadcast_to(ahead / np.linalg.norm(ahead, axis=-1, keepdims=True), (count, 3)))
     channels: dict[str, Any] = {}
     velocity, look = np.empty((steps, count, 3), np.float32), np.empty((steps, count, 3), np.float32)
-    tags: list[Any] = []
+    intents: list[Intent] = []
     step_seconds = np.empty(steps)
     every = max(round(rate), 1)
     for step in range(steps):
@@ -95,7 +97,7 @@ def simulate(
         for channel, attribute in _CHANNELS.items():
             channels[channel][step] = getattr(pose, attribute)
         velocity[step], look[step] = intent.velocity, intent.facing
-        tags.append(intent.required_tags)
+        intents.append(intent)
         positions = pose.root_position
         facings = quaternions.rotate(pose.root_rotation, _AHEAD).astype(np.float32)
         if progress is not None and (step + 1) % every == 0:
@@ -110,7 +112,10 @@ def simulate(
         desired_facing=look,
         step_seconds=step_seconds,
         desired_path=None if desired_path is None else desired_path(),
-        tags=tuple(tags),
+        tags=tuple(cast("Any", intent.required_tags) for intent in intents),
+        preferred_tags=tuple(intent.preferred_tags for intent in intents),
+        numbers=tuple(intent.numbers for intent in intents),
+        events=tuple(intent.events() for intent in intents),
         **channels,
     )
 

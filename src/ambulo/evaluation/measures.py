@@ -20,7 +20,7 @@ from ambulo.evaluation.path import measure_path
 from ambulo.evaluation.response import measure_response
 from ambulo.evaluation.stuck import measure_stuck
 from ambulo.evaluation.travel import recording_travels
-from ambulo.evaluation.usage import measure_coverage, measure_latency, measure_memory
+from ambulo.evaluation.usage import measure_coverage, measure_fallback, measure_latency, measure_memory
 
 if TYPE_CHECKING:
     from ambulo.control.recording import Recording
@@ -54,6 +54,7 @@ def measure(
     measures |= measure_continuity(made, raw, transitioned)
     measures |= measure_stuck(travels)
     measures |= measure_coverage(recording.frames, database)
+    measures |= measure_fallback(recording.levels)
     measures |= measure_latency(recording.step_seconds, recording.root_positions.shape[1])
     measures |= measure_memory(database, index)
     return measures

@@ -29,6 +29,22 @@ def measure_coverage(shown: ArrayLike, database: Database) -> dict[str, Measure]
     }
 
 
+def measure_fallback(levels: ArrayLike | None) -> dict[str, Measure]:
+    """Share of the steps that another database than the first of a chain answered; nothing where it is not known."""
+    answered = np.zeros(0) if levels is None else np.asarray(levels)
+    if not answered.size:
+        return {}
+    return {
+        "fallback_rate": Measure(
+            float(np.mean(answered != 0)) * 100.0,
+            None,
+            "%",
+            None,
+            "Share of the steps that another database than the first of the chain answered; 0 with one database.",
+        )
+    }
+
+
 def measure_latency(step_seconds: ArrayLike, count: int) -> dict[str, Measure]:
     """Median and 99th percentile of the time for one step of all characters; the first tenth is warm-up."""
     seconds = np.asarray(step_seconds, np.float64)
