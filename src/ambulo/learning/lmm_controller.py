@@ -124,7 +124,9 @@ class LearnedMotionMatching:
         self._names = FrameNames(model, database, index, self.settings.search) if database and index else None
         search = self.settings.search
         self._constants = self.settings.simulation.constants()
-        self._limits = np.array([search.velocity_change, search.facing_change, search.interval, search.patience])
+        self._limits = np.array(
+            [search.velocity_change, search.facing_change, search.interval, search.patience, search.rest_speed]
+        )
         self._layout = query_layout(self.schema)
         of_pose = [self.schema.groups[group].joint >= 0 for group in self.schema.group_of_dimension]
         self._hurry = np.where(of_pose, 1.0, search.impatient_emphasis**2).astype(np.float32)
