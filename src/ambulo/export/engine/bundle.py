@@ -103,10 +103,11 @@ def export_controller(
     """
     axes = axes_of(target)
     if not 1 <= characters <= MOST_CHARACTERS:
-        raise ControlError(
-            f"{characters} characters are not possible; 1 to {MOST_CHARACTERS} are", key="characters"
-        )
+        raise ControlError(f"{characters} characters are not possible; 1 to {MOST_CHARACTERS} are", key="characters")
     stack, database, _, _ = open_stack(project, controller, tag_sets)
+    licences = _licences(stack, database)
+    if target == "web" and characters != 1:
+        raise ControlError("the page plays one character", key="characters", remedy="leave --characters out")
     model, operators = controller_model(stack, characters, axes)
     files = {"controller.onnx": model.SerializeToString()}
     files["start.onnx"] = start_model(stack, characters, axes).SerializeToString()
@@ -121,8 +122,9 @@ def export_controller(
         stack, files["controller.onnx"], files["start.onnx"], characters, axes, tuple(tag_sets[0]) if tag_sets else ()
     )
     files |= golden_files(golden, axes)
+    if target == "web":
+        files["index.html"] = _page(stack, database, model, golden, licences)
     files["verify.py"] = Path(verify.__file__).read_bytes()
-    licences = _licences(stack, database)
     notes = _notes(stack, licences)
     manifest = describe(stack, database, model, operators, characters, axes, tag_sets, licences, notes)
     manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
@@ -135,6 +137,18 @@ def export_controller(
         files={name: len(data) for name, data in files.items()}, operators=operators, state_size=stack.slots.size,
         differences=golden.differences, licences=licences, notes=notes,
     )  # fmt: skip
+
+
+def _page(stack: Stack, database: Database, model: Any, golden: Golden, licences: list[LicenceUse]) -> bytes:
+    """The page that plays it; it begins where the recording does, and speaks of non-commercial motion."""
+    from ambulo.export.engine.web_page import live_data, web_page
+
+    learned = "learned motion matching" if stack.matching is None else "motion matching"
+    warning = " · NON-COMMERCIAL motion" if any(use.non_commercial for use in licences) else ""
+    speeds = np.linalg.norm(np.asarray(database.velocities)[:, 0, [0, 2]], axis=1)
+    top = float(np.percentile(speeds[np.asarray(database.valid) != 0], 99.0))
+    subtitle = f"{learned}, in the browser{warning}"
+    return web_page(live_data(stack, model, golden.arrays["state"], database.name, subtitle, top), licences)
 
 
 def golden_files(golden: Golden, axes: Axes) -> dict[str, bytes]:

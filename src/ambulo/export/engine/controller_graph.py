@@ -180,9 +180,7 @@ def start_model(stack: Stack, count: int, axes: Axes, seed: int = 0) -> onnx.Mod
     heading = atan2(facing.at(0), facing.at(2)).wide(-1)
     zeros = np.zeros((count, 1), np.float32)
     state["root"] = g.join(position, heading, np.zeros((count, 2), np.float32), axis=1)
-    state["simulation"] = g.join(
-        position, np.zeros((count, 4), np.float32), heading, zeros, heading, axis=1
-    )
+    state["simulation"] = g.join(position, np.zeros((count, 4), np.float32), heading, zeros, heading, axis=1)
     state["wish"] = g.join(np.zeros((count, 2), np.float32), heading, axis=1)
     g.output("state", slots.pack(g, state), (count, slots.size))
     return g.model()

@@ -164,9 +164,7 @@ def heading_quaternion(heading: Value) -> Value:
     return g.stack(heading * 0.0, half.sin(), heading * 0.0, half.cos())
 
 
-def forward_kinematics(
-    positions: Value, rotations: Value, parents: NDArray[np.int32]
-) -> tuple[Value, Value]:
+def forward_kinematics(positions: Value, rotations: Value, parents: NDArray[np.int32]) -> tuple[Value, Value]:
     """Positions ``[N, J, 3]`` and rotations ``[N, J, 4]`` in the world of local ones, a level of the tree at a time."""
     g = positions.graph
     depth = np.zeros(len(parents), np.int64)

@@ -198,9 +198,7 @@ def lock_feet(
     point, shown = state["feet_point"], state["feet_toe"]
     held = g.stack(point.at(0), shown.at(1), point.at(2))
     stretched = (state["feet_locked"] > 0.5) & (needed_drop(g, legs.hip, held, reach) > most)
-    toes = track_toes(
-        g, state, toe, contacts > 0.5, jumped, fresh, stretched, ground, geometry.heights, settings, dt
-    )
+    toes = track_toes(g, state, toe, contacts > 0.5, jumped, fresh, stretched, ground, geometry.heights, settings, dt)
     own_reach = g.greater_of(reach - margin, length(toe - legs.hip))
     wants = g.lesser_of(needed_drop(g, legs.hip, toes.target, own_reach), most)
     wanted = g.where(toes.locked, wants, 0.0).most(1)

@@ -94,9 +94,7 @@ def matching_step(
     features = tables.blend("features", frame, fraction, frame < stop_here - 1.0)
     asks = None if tag_set is None else ~chosen.equals(state["tag_set"])
     bound = None if database.transition_ok.all() else tables.rows("transition_ok", frame) < 0.5
-    plan = plan_step(
-        g, state, velocity, facing, dt, features, schema, settings, leave=leave, asks=asks, bound=bound
-    )
+    plan = plan_step(g, state, velocity, facing, dt, features, schema, settings, leave=leave, asks=asks, bound=bound)
     # The nearest frame to the playhead goes on, unless its clip ends.
     continuing = g.where(leave, -1.0, frame + (fraction + 0.5).floor())
     best, found_any, limit_open = _search(g, matching, tables, plan.query, plan.eager, continuing, chosen, state)
@@ -221,7 +219,9 @@ def _search(
     every = np.arange(tables.frame_count, dtype=np.float32)[None]
     goes_on = (continuing >= 0.0) & (tables.of_set("allowed", chosen, g.greater_of(continuing, 0.0)) > 0.5)
     clips = np.repeat(np.arange(len(controller.database.clips)), [c.stop - c.start for c in controller.database.clips])
-    bounds = np.column_stack([controller.database.clip_starts, controller.database.clip_stops])[clips].astype(np.float32)
+    bounds = np.column_stack([controller.database.clip_starts, controller.database.clip_stops])[clips].astype(
+        np.float32
+    )
     own = g.constant(bounds).rows(g.greater_of(continuing, 0.0))
     around = float(controller.frame_search.surround_frames)
     start = g.greater_of(continuing - around + 1.0, own.at(0)).wide(-1)
@@ -232,9 +232,7 @@ def _search(
     skipped: Value | None = None
     for k in range(SLOTS if search.memory > 0.0 else 0):
         pair, recent = state["left"].at(k, 1), state["left_ages"].at(k, 1) < search.memory - HAIR
-        here = (
-            recent.wide(-1) & (g.constant(every) >= pair.at(0).wide(-1)) & (g.constant(every) < pair.at(1).wide(-1))
-        )
+        here = recent.wide(-1) & (g.constant(every) >= pair.at(0).wide(-1)) & (g.constant(every) < pair.at(1).wide(-1))
         skipped = here if skipped is None else skipped | here
     if skipped is not None:
         kept = allowed & ~skipped
@@ -312,5 +310,3 @@ def _joints(
         with_root(velocity, rest.part(7, 10)),
         with_root(turning, rest.part(10, 13)),
     )
-
-

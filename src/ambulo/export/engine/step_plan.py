@@ -84,9 +84,7 @@ def desired_heading(velocity: Value, facing: Value, last: Value) -> Value:
     g = velocity.graph
     fx, fz, vx, vz = facing.at(0), facing.at(2), velocity.at(0), velocity.at(2)
     goes = vx * vx + vz * vz > 1e-2
-    return g.where(
-        fx * fx + fz * fz > 1e-8, atan2(fx, fz), g.where(goes, atan2(vx, vz), last)
-    )
+    return g.where(fx * fx + fz * fz > 1e-8, atan2(fx, fz), g.where(goes, atan2(vx, vz), last))
 
 
 def plan_step(
@@ -235,5 +233,3 @@ def follow(
     )
     zero = vx * 0.0
     return after, g.stack(vx, zero, vz), g.stack(zero, wrap_angle(whole_turn) / dt, zero), sim
-
-

@@ -56,9 +56,7 @@ def smooth(
     r = quat_log(quat_multiply(state["shown_rotations"], quat_inverse(before)))
     x = g.where(jumps, state["shown_positions"] + dt * v - joints.positions, state["offset_positions"])
     xv = g.where(jumps, state["shown_velocities"] - v, state["offset_velocities"])
-    rv = g.where(
-        jumps, state["shown_angular_velocities"] - quat_rotate(quat_exp(r), w), state["offset_turnings"]
-    )
+    rv = g.where(jumps, state["shown_angular_velocities"] - quat_rotate(quat_exp(r), w), state["offset_turnings"])
     r = g.where(jumps, r, state["offset_turns"])
     x, xv = fade(x, xv, half_life, dt)
     r, rv = fade(r, rv, half_life, dt)

@@ -109,7 +109,9 @@ def check_layout(manifest: dict[str, Any], session: Any) -> None:
         real = {tensor.name: list(tensor.shape) for tensor in tensors}
         for name in sorted(set(told) | set(real)):
             if told.get(name) != real.get(name):
-                raise Mismatch("manifest.json", f"{kind}.{name}", f"is {told.get(name)}, the graph's is {real.get(name)}")
+                raise Mismatch(
+                    "manifest.json", f"{kind}.{name}", f"is {told.get(name)}, the graph's is {real.get(name)}"
+                )
     width = next(entry["shape"][1] for entry in manifest["inputs"] if entry["name"] == "state")
     place = 0
     for slot in manifest["state"]:
@@ -141,7 +143,9 @@ def replay(folder: Path, manifest: dict[str, Any], session: Any) -> dict[str, fl
             difference = distance(name, outputs[name], golden[f"out_{name}"][step])
             worst[name] = max(worst[name], difference)
             if not difference <= limit:
-                raise Mismatch("golden.npz", f"out_{name}", f"differs by {difference:.3g} in frame {step}, more than {limit:g}")
+                raise Mismatch(
+                    "golden.npz", f"out_{name}", f"differs by {difference:.3g} in frame {step}, more than {limit:g}"
+                )
     return worst
 
 
