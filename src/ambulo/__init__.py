@@ -24,6 +24,7 @@ _HOMES = {
     "Intent": "ambulo.control.intent",
     "Pose": "ambulo.control.pose",
     "Controller": "ambulo.control.controller",
+    "pose_from_points": "ambulo.posing.pose_from_points",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from ambulo.motion.markers import Markers as Markers
     from ambulo.motion.motion import Motion as Motion
     from ambulo.motion.skeleton import Skeleton as Skeleton
+    from ambulo.posing.pose_from_points import pose_from_points as pose_from_points
 
 
 def __getattr__(name: str) -> Any:

@@ -41,6 +41,7 @@ VERBS: dict[str, str] = {
     "export": "write a controller for other engines: ONNX, Unreal, Unity, Godot, web, C++",
     "convert": "write takes in another format: one file, or a folder and all below",
     "retarget": "put a take on another skeleton",
+    "pose": "pose a body by a few points: one pose, or a take from sparse trackers or key points",
     "picture": "draw many frames of a take or clip side by side, as PNG",
     "play": "steer the character in the browser",
 }

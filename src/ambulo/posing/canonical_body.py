@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,24 @@ class CanonicalBody:
     def index(self, role: str) -> int:
         """The moving joint that plays a role, -1 if none does."""
         return self.roles.index(role) if role in self.roles else -1
+
+    @cached_property
+    def longest_ways(self) -> Double:
+        """float64 ``[43, 43]``, metres along the bones from each point to each: no two are ever farther apart."""
+        count = len(self.joints)
+        lengths = np.linalg.norm(self.offsets, axis=1)
+        ways = np.full((count, count), np.inf)
+        for m in range(count):
+            ways[m, m] = 0.0
+            up = int(self.parents[m])
+            if up >= 0:
+                ways[m, :m] = ways[up, :m] + lengths[m]
+                ways[:m, m] = ways[m, :m]
+        arms = np.linalg.norm(self.sites, axis=1)
+        far = ways[np.ix_(self.owners, self.owners)] + arms[:, None] + arms[None]
+        same = self.owners[:, None] == self.owners[None]
+        apart = np.linalg.norm(self.sites[:, None] - self.sites[None], axis=-1)
+        return np.where(same, apart, far)
 
     def canonical(self, global_rotations: NDArray[np.floating]) -> Double:
         """From global rotations ``[..., J, 4]`` to canonical ones of the moving joints ``[..., M, 4]``."""

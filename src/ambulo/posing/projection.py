@@ -128,7 +128,7 @@ class Projector:
                 the body reaches.
             spreads: metres, how far off predicted points may be, ``[N, 43]``, ``[43]``, or by axis with a last axis of
                 3; infinite where a coordinate is not to count.
-            tolerances: metres, of pinned points, ``[43]``.
+            tolerances: metres, of pinned points, ``[43]`` or ``[N, 43]``.
             turns: role -> global rotation away from the reference pose, ``[N, 4]`` or ``[4]``.
             look_at: metres, what the face looks at, ``[N, 3]`` or ``[3]``; NaN rows for none.
             floor: metres, the height that no point may go below.
@@ -147,7 +147,7 @@ class Projector:
             raise PosingError(f"the point {POINTS[point]!r} is no finite number", key=POINTS[point], frame=int(frame))
         count = len(goal)
         pins = _mask(pinned, count)
-        loose = np.zeros(POINT_COUNT) if tolerances is None else np.asarray(tolerances, np.float64)
+        loose = np.broadcast_to(0.0 if tolerances is None else np.asarray(tolerances, np.float64), (count, POINT_COUNT))
         weights = self._weights(spreads, pins, loose, count)
         body = self.body
         turn_targets = np.tile(quaternions.IDENTITY, (count, len(body.joints), 1)).astype(np.float64)
@@ -189,7 +189,7 @@ class Projector:
         wide = np.broadcast_to(spread, (count, POINT_COUNT, 3))
         weights = 1.0 / np.square(np.maximum(wide, _LEAST_SPREAD * scale))
         held = 1.0 / np.square(np.maximum(loose, _PINNED))
-        out = np.where(pins[..., None] & np.isfinite(wide), held[None, :, None], weights)
+        out = np.where(pins[..., None] & np.isfinite(wide), held[..., None], weights)
         return np.ascontiguousarray(out, np.float64)
 
     def _hinges(self, upper: str, lower: str) -> tuple[NDArray[np.int64], Double, Double]:
