@@ -20,6 +20,7 @@ def poses() -> PoseSet:
     """About 600 poses of two minutes of embedded takes."""
     takes = synthesize(seed=3, minutes=2.0)
     points, scales = zip(*(take_points(take.motion, rate=5.0) for take in takes), strict=True)
+    points = tuple(part - part[:, :1] * np.array([1.0, 0.0, 1.0], np.float32) for part in points)
     counts = [len(part) for part in points]
     return PoseSet(
         np.concatenate(points),

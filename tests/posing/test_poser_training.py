@@ -14,7 +14,9 @@ from ambulo.posing.observations import observe_points
 from ambulo.posing.points import SCHEMES, point_indices
 from ambulo.posing.pose_set import PoseSet
 from ambulo.posing.poser import Poser
+from ambulo.posing.poser_task import PoserSettings
 from ambulo.posing.poser_training import PoserPreset, split_takes, train_on, train_poser
+from ambulo.posing.wish_sampling import WishShares
 
 pytest.importorskip("torch", reason="the extra `learn` is not installed")
 
@@ -38,9 +40,10 @@ def test_a_project_is_learned_by_command(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_the_network_learns(poses: PoseSet, tmp_path: Path) -> None:
     # The few takes are too much alike for a test of what is new; that is what benchmarks/posing.py measures.
-    report, _ = train_on(poses, poses, tmp_path, preset=PoserPreset(steps=250, width=64, batch=128))
-    assert report.errors["six_cm"] < 0.9 * report.gaussian_errors["six_cm"]
-    assert report.errors["sixteen_cm"] < report.gaussian_errors["sixteen_cm"]
+    settings = PoserSettings(mixing=0.0, shares=WishShares(six=1.0, loose=0.0, oriented=0.0, near=0.0))
+    preset = PoserPreset(steps=250, width=64, batch=128)
+    report, _ = train_on(poses, poses, tmp_path, preset=preset, settings=settings)
+    assert report.errors["six_cm"] < 0.8 * report.gaussian_errors["six_cm"]
 
 
 def test_the_same_seed_gives_the_same_model(poses: PoseSet, tmp_path: Path) -> None:
