@@ -310,6 +310,19 @@ def test_renaming_never_makes_a_new_duplicate(folder: Folder) -> None:
     assert motion.skeleton.names == ("R", "A", "A#2", "A#3", "A#4")
 
 
+def test_files_that_begin_alike_share_nothing_that_changes(folder: Folder) -> None:
+    leaves = "JOINT A\n{\nOFFSET 0 1 0\n}\n" * 2
+    head = f"HIERARCHY\nROOT R\n{{\nOFFSET 0 0 0\nCHANNELS 1 Xrotation\n{leaves}}}\n"
+    rows = "MOTION\nFrames: 1\nFrame Time: 0.1\n0\n"
+    first, second = folder.load(head + rows), folder.load(head + rows.replace("Frames: 1", "Frames: 2"))
+    assert first.skeleton.names == second.skeleton.names == ("R", "A", "A#2")
+    again = folder.load(head + rows)
+    assert again.source.notes == first.source.notes and len(second.source.notes) == len(first.source.notes) + 1
+    for name in ("a.bvh", "b.bvh"):
+        folder.path = folder.path.with_name(name)
+        folder.refuse(head.replace("1 Xrotation", "2 Xrotation") + rows)  # names its own file
+
+
 def test_mutated_files_load_or_are_refused_but_never_crash(tmp_path: Path) -> None:
     random = np.random.default_rng(20)
     path = tmp_path / "fuzz.bvh"

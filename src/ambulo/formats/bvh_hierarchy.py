@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +22,7 @@ CHANNELS = {f"{axis}{kind}": (kind, index) for index, axis in enumerate("xyz") f
 CHANNEL_NAMES = "Xposition, Yposition, Zposition, Xrotation, Yrotation, Zrotation"
 FAULTS_LISTED = 20
 LARGEST_OFFSET = 1e9
+_LONGEST_KEPT = 1 << 16
 
 # Whole statements where they stand on one line, as nearly always; single words where they do not. A statement that this
 # does not match (a count that is none, a NaN) falls apart into words, and the parser says what is wrong with them.
@@ -106,10 +107,23 @@ def refuse(path: Path, faults: list[tuple[int, str, str | None, str | None]], re
 def parse_hierarchy(text: str, path: Path) -> Hierarchy:
     """Parse everything before MOTION.
 
+    The takes of a data set mostly begin alike, to the letter: what was parsed lately is not parsed again.
+
     Raises:
         FormatError: with the line, for unbalanced braces, unknown words, channel faults and bad offsets.
     """
-    return _Parser(text, path).parse()
+    if len(text) > _LONGEST_KEPT:
+        return _Parser(text, path).parse()
+    try:
+        kept = _parsed_lately(text)
+    except FormatError:
+        return _Parser(text, path).parse()  # once more, to name the file
+    return replace(kept, joints=list(kept.joints), roots=list(kept.roots), notes=list(kept.notes))
+
+
+@lru_cache(maxsize=8)
+def _parsed_lately(text: str) -> Hierarchy:
+    return _Parser(text, Path()).parse()
 
 
 @lru_cache(maxsize=256)
