@@ -84,6 +84,23 @@ def test_the_build_takes_them_up(project, stroll):
     assert np.abs(a - c).max() < 1e-3
 
 
+def test_what_one_clip_of_a_file_needs_is_not_done_to_the_others(project, stroll):
+    """One entry corrects a whole file: only what all its clips need alike may be written."""
+    for file in (project / "takes").iterdir():
+        file.unlink()
+    sunk = stroll.positions.copy()
+    sunk[:, 0, 1] -= 0.12
+    low, jumpy = replace(stroll, positions=sunk, name="low"), sunk.copy()
+    jumpy[:4, 0, 0] += 3.0
+    ambulo.save([replace(stroll, name="good"), low], project / "takes" / "one_low.glb")
+    ambulo.save([low, replace(low, positions=jumpy, name="jumpy")], project / "takes" / "both_low.glb")
+    fixes = write_fixes(check(project), project)
+    assert set(fixes.written) == {"takes/both_low.glb"}
+    assert set(fixes.written["takes/both_low.glb"]) == {"lift"}
+    assert fixes.written["takes/both_low.glb"]["lift"] == pytest.approx(0.12, abs=0.02)
+    assert sorted(fixes.split) == ["takes/both_low.glb", "takes/one_low.glb"]
+
+
 def test_a_folder_is_matched_with_the_takes_of_a_project(project, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     (other / "stray.bvh").write_bytes((project / "takes" / "low.bvh").read_bytes())

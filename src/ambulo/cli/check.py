@@ -171,7 +171,11 @@ def show(checked: Checked) -> None:
         written = checked.fixes["written"]
         assert isinstance(written, dict)
         print(f"{checked.fixes['project']}: {len(written)} takes corrected; `ambulo build` takes it up")
-        for key, said in (("kept", "the project says otherwise already"), ("outside", "not in the project")):
+        for key, said in (
+            ("kept", "the project says otherwise already"),
+            ("outside", "not in the project"),
+            ("split", "several clips in one file that need different corrections; split them (ambulo convert)"),
+        ):
             names = checked.fixes[key]
             if names:
                 print(f"  {said}: {', '.join(list(names)[:5])}{' ...' if len(list(names)) > 5 else ''}")  # type: ignore[call-overload]

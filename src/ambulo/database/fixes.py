@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -30,12 +30,15 @@ class Fixes(msgspec.Struct, frozen=True):
         written: take -> keys and values that are new in its ``[[takes]]`` entry.
         kept: take -> keys that the project gives already, with its own values, which were left as they were.
         outside: files that were checked, but are no takes of the project.
+        split: takes whose file holds several motions that need different corrections; only what all of them need alike
+            was written.
     """
 
     project: str
     written: dict[str, dict[str, object]]
     kept: dict[str, list[str]]
     outside: list[str]
+    split: list[str]
 
 
 def write_fixes(report: CheckReport, project_path: str | Path) -> Fixes:
@@ -57,14 +60,17 @@ def write_fixes(report: CheckReport, project_path: str | Path) -> Fixes:
     written: dict[str, dict[str, object]] = {}
     kept: dict[str, list[str]] = {}
     outside: list[str] = []
-    for take in report.takes:
-        proposal = take.proposal
-        if not proposal:
+    split: list[str] = []
+    for name, proposals in _by_file(report).items():
+        if not any(proposals):
             continue
-        label = labels.get(places.get(take.file, ""))
+        label = labels.get(places.get(name, ""))
         if label is None:
-            outside.append(take.file)
+            outside.append(name)
             continue
+        proposal = _agreed(proposals)
+        if any(each != proposal for each in proposals):
+            split.append(label)
         spec = project.take_spec(label)
         known = {} if spec is None else msgspec.to_builtins(spec)
         new, old = _merged(proposal, known)
@@ -79,7 +85,27 @@ def write_fixes(report: CheckReport, project_path: str | Path) -> Fixes:
             write_whole(file, changed.encode())
         except OSError as error:
             raise ProjectError(f"cannot be written: {error.strerror}", path=file) from None
-    return Fixes(str(file), written, kept, outside)
+    return Fixes(str(file), written, kept, outside, split)
+
+
+def _by_file(report: CheckReport) -> dict[str, list[Proposal]]:
+    """What is proposed for each motion of each file, clean ones included."""
+    found: dict[str, list[Proposal]] = {}
+    for take in report.takes:
+        found.setdefault(take.file, []).append(take.proposal or Proposal())
+    return found
+
+
+def _agreed(proposals: Sequence[Proposal]) -> Proposal:
+    """What all motions of a file need alike: an entry of ``[[takes]]`` speaks of the whole file."""
+    first, *others = proposals
+    return Proposal(
+        **{
+            key: getattr(first, key)
+            for key in Proposal.__struct_fields__
+            if all(getattr(other, key) == getattr(first, key) for other in others)
+        }
+    )
 
 
 def _merged(proposal: Proposal, known: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:

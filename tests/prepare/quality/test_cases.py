@@ -72,3 +72,9 @@ def test_files_that_load_well_have_no_fault_of_motion(cases):
     faults = ("speed", "pop", "flip", "rate", "all_zero", "frozen", "unit", "head_jump", "tail_jump")
     for name in ("bvh_units_metre.bvh", "bvh_units_inch.bvh", "bvh_z_up.bvh", "pair_a_30fps.bvh", "pair_b_60fps.bvh"):
         assert found(cases, name, *faults) == [], name
+
+
+def test_a_height_that_nobody_could_tell_is_not_listed(cases):
+    """These stand at y = 0 but for the last bits of a float."""
+    for name in ("bvh_foot_slide", "bvh_one_frame_spike", "bvh_tpose_then_jump"):
+        assert not found(cases, f"{name}.bvh", "sunk", "floating")

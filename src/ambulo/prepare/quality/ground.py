@@ -10,6 +10,8 @@ from ambulo.prepare.quality.finding import Finding, Proposal
 
 NOTABLE = 0.03
 """Metres from which a take's wrong height is a warning; preparation mends less (and more) by itself."""
+LEAST = 0.001
+"""Metres below which nobody could tell the difference."""
 DEPTH = 0.03
 """Metres below the take's own floor ..."""
 DEPTH_TIME = 0.05
@@ -28,7 +30,7 @@ def find_ground(exam: Examination) -> list[Finding]:
     found = []
     part = exam.usable
     whole = (0, exam.motion.frame_count)
-    if floor.offset:
+    if abs(floor.offset) >= LEAST:
         low = floor.offset > 0.0
         # Where the very tips of the feet are known, they are put at y = 0 exactly: it lies within the tolerance.
         exact = low and floor.penetration > 0.0 and floor.expected == TIP_HEIGHT <= TOLERANCE
