@@ -382,7 +382,7 @@ def test_what_was_fetched_once_must_stay_the_same(site: Site, tmp_path: Path, ta
     with pytest.raises(ProjectError, match="has the checksum") as caught:
         fetch(preset, again)
     assert LOCK_FILE in (caught.value.remedy or "")
-    assert sorted(path.name for path in again.iterdir()) == ["downloads", LOCK_FILE]
+    assert [path.name for path in again.iterdir()] == [LOCK_FILE]
 
 
 def test_a_broken_fetch_leaves_no_half_project(site: Site, tmp_path: Path, takes_zip: bytes) -> None:
@@ -398,6 +398,16 @@ def test_a_broken_fetch_leaves_no_half_project(site: Site, tmp_path: Path, takes
     (folder / "ambulo.toml").unlink()
     with pytest.raises(ProjectError, match="takes already"):
         fetch(preset, folder)
+
+
+def test_a_fetch_that_got_nothing_leaves_nothing(site: Site, tmp_path: Path) -> None:
+    with pytest.raises(ProjectError, match="there is no such file"):
+        fetch(own_preset(site, tmp_path), tmp_path / "project")
+    assert not (tmp_path / "project").exists()
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(ProjectError, match="there is no such file"):
+        fetch(own_preset(site, tmp_path), tmp_path / "mine")
+    assert not list((tmp_path / "mine").iterdir())
 
 
 def test_an_archive_without_takes_leaves_nothing_but_the_download(site: Site, tmp_path: Path) -> None:

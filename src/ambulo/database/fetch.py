@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -95,8 +96,16 @@ def fetch(
             )
     downloads = folder / DOWNLOADS_FOLDER
     lock = _read_lock(folder / LOCK_FILE)
+    made = not folder.exists()
     for file in preset.files:
-        lock[file.url] = _get(file, downloads, lock.get(file.url), folder / LOCK_FILE, progress)
+        try:
+            lock[file.url] = _get(file, downloads, lock.get(file.url), folder / LOCK_FILE, progress)
+        except ProjectError:
+            with suppress(OSError):  # folders that hold no part of a download to go on from
+                downloads.rmdir()
+                if made:
+                    folder.rmdir()
+            raise
         write_whole(
             folder / LOCK_FILE, msgspec.json.format(msgspec.json.encode(lock, order="sorted"), indent=1) + b"\n"
         )
