@@ -48,7 +48,7 @@ def Xform "world"
 """
 REST = ", ".join(f"((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,{y},0,1))" for y in (90, 50, 20))
 WALK = """uniform token[] joints = ["hips"]
-            float3[] translations.timeSamples = { 0: [(0,90,0)], 12: [(0,90,10)], 24: [(0,90,20)] }
+            float3[] translations.timeSamples = { 0: [(0,90,0)], 2: [(0,90,10)], 4: [(0,90,20)] }
             quatf[] rotations = [(1,0,0,0)]
             half3[] scales = [(1,1,1)]"""
 
@@ -177,7 +177,7 @@ def test_a_package_is_read(tmp_path: Path) -> None:
 def test_joints_that_the_animation_leaves_out_are_at_rest(tmp_path: Path) -> None:
     read = ambulo.load(stage(tmp_path))
     assert read.skeleton.names == ("hips", "spine", "head")
-    assert (read.frame_count, read.rate, read.duration) == (3, 2.0, 1.0)
+    assert (read.frame_count, read.rate, read.duration) == (3, 12.0, 4 / 24)
     expected = [[[0, 0.9, z], [0, 1.4, z], [0, 1.6, z]] for z in (0.0, 0.1, 0.2)]
     np.testing.assert_allclose(forward_motion(read).positions, expected, atol=1e-6)
 
@@ -192,7 +192,7 @@ def test_transforms_above_the_skeleton_are_folded_in(tmp_path: Path) -> None:
     np.testing.assert_allclose(read.skeleton.offsets[1:], [[0, 0.5, 0], [0, 0.2, 0]], atol=1e-6)
     np.testing.assert_allclose(read.skeleton.rest_positions(), forward_motion(read).positions[0], atol=1e-5)
     # The same by usd-core.
-    np.testing.assert_allclose(forward_motion(read).positions, world_by_usd(tmp_path / "take.usda", 3, 2.0), atol=1e-5)
+    np.testing.assert_allclose(forward_motion(read).positions, world_by_usd(tmp_path / "take.usda", 3, 12.0), atol=1e-5)
 
 
 def test_scaled_joints_keep_their_place_in_the_world(tmp_path: Path) -> None:
@@ -215,11 +215,23 @@ def test_z_up_is_turned(tmp_path: Path) -> None:
 
 
 def test_uneven_keys_are_sampled_at_the_stages_rate(tmp_path: Path) -> None:
-    walk = WALK.replace("12: [(0,90,10)], ", "6: [(0,90,10)], ")
+    walk = WALK.replace("2: [(0,90,10)], 4:", "6: [(0,90,10)], 24:")
     read = ambulo.load(stage(tmp_path, walk=walk))
     assert (read.frame_count, read.rate) == (25, 24.0)
     np.testing.assert_allclose(read.positions[[3, 6, 15], 0, 2], [0.05, 0.1, 0.15], atol=1e-6)
     assert any(note.code == "resampled" for note in read.source.notes)
+
+
+def test_even_keys_far_apart_are_no_frames(tmp_path: Path) -> None:
+    """Three keys set by hand, one a half second: not two frames a second."""
+    for last, rate, frames in ((6, 8.0, 3), (8, 24.0, 9), (24, 24.0, 25)):
+        walk = WALK.replace("2: [(0,90,10)], 4:", f"{last // 2}: [(0,90,10)], {last}:")
+        read = ambulo.load(stage(tmp_path, walk=walk))
+        assert (read.frame_count, read.rate) == (frames, rate)
+        np.testing.assert_allclose(read.positions[:, 0, 2], np.linspace(0.0, 0.2, frames), atol=1e-6)
+    slow = motion(rate=2.0)
+    ambulo.save(slow, tmp_path / "slow.usda")
+    assert (ambulo.load(tmp_path / "slow.usda").rate, slow.frame_count) == (2.0, 9)
 
 
 def test_animations_bound_to_nothing_count_too(tmp_path: Path) -> None:
@@ -258,7 +270,7 @@ def test_stages_without_a_skeleton_and_damaged_ones_are_refused(tmp_path: Path) 
         ("[(0,90,10)]", "[(0,90,10), (1,1,1)]", "2 translations for 1 joints"),
         ("[(0,90,10)]", "[(0,nan,10)]", "not finite"),
         ("timeCodesPerSecond = 24", "timeCodesPerSecond = 0", "time codes a second"),
-        ("24: [(0,90,20)]", "24000000: [(0,90,20)]", "spread over"),
+        ("4: [(0,90,20)]", "24000000: [(0,90,20)]", "spread over"),
         ("metersPerUnit = 0.01", "metersPerUnit = 0", "unit"),
         ("(0,50,0,1)", "(0,1e300,0,1)", "too large"),
         ('upAxis = "Y"', 'upAxis = "up"', "no up axis 'up'"),

@@ -6,7 +6,8 @@ What is decided here:
   given by the caller overrule them.
 - A skeleton's animation is the one bound to it (on itself or above); animations bound to none count for every skeleton
   that has all their joints. A skeleton without one is a pose of one frame: its rest pose.
-- Frames are the animation's own time samples where they are evenly spaced; else samples at the stage's rate.
+- Frames are the animation's own time samples where they are evenly spaced and not far apart; else samples at
+  the stage's rate.
 - What the animation leaves out (joints, translations, rotations) is as in the rest pose.
 - The transforms above a skeleton and scales of joints are folded in: joint positions in the world are exact.
 - A joint is called by the last part of its path, or as ``jointNames`` says; by the whole path where that is not unique.

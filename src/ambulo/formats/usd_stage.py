@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 FREE_FRAMES = 10_000
 FRAMES_A_SAMPLE = 100
 """Keys far apart are sampled at the stage's rate; at most so many frames come of so many keys."""
+SLOWEST_KEYS = 8.0
+"""Evenly spaced keys are the frames from so many a second on; slower ones were set by hand, or thinned out."""
 
 Record = dict[str, Any]
 
@@ -65,7 +67,7 @@ def extract(path: str) -> Record:
         known = set(body["joints"])
         own += [animation for animation in free if _joints(animation) and set(_joints(animation)) <= known]
         for animation in own or [None]:
-            takes.append(_take(skeleton, body, animation, step))
+            takes.append(_take(skeleton, body, animation, step, codes_per_second))
     return {
         "metres": float(UsdGeom.GetStageMetersPerUnit(stage)),
         "up": str(UsdGeom.GetStageUpAxis(stage)),
@@ -147,7 +149,7 @@ def _matrices(attribute: Any, count: int) -> NDArray[np.float64] | None:
     return array if array.shape == (count, 4, 4) else None
 
 
-def _take(skeleton: Any, body: Record, animation: Any | None, step: float) -> Record:
+def _take(skeleton: Any, body: Record, animation: Any | None, step: float, codes_per_second: float) -> Record:
     """The animation's values on the skeleton's joints, frame by frame."""
     from pxr import Usd, UsdGeom
 
@@ -158,7 +160,7 @@ def _take(skeleton: Any, body: Record, animation: Any | None, step: float) -> Re
         else ()
     )
     samples = sorted({float(time) for attribute in attributes for time in attribute.GetTimeSamples()})
-    times, spacing = _frames(samples, step, notes)
+    times, spacing = _frames(samples, step, codes_per_second, notes)
     joints = _joints(animation) if animation is not None else []
     place = {token: index for index, token in enumerate(body["joints"])}
     used = [(number, place[token]) for number, token in enumerate(joints) if token in place]
@@ -206,7 +208,9 @@ def _ancestry(prim: Any) -> Iterator[Any]:
         prim = prim.GetParent()
 
 
-def _frames(samples: list[float], step: float, notes: list[tuple[str, str, bool]]) -> tuple[list[float], float]:
+def _frames(
+    samples: list[float], step: float, codes_per_second: float, notes: list[tuple[str, str, bool]]
+) -> tuple[list[float], float]:
     """Time codes of the frames, evenly spaced, and their spacing."""
     if len(samples) < 2:
         return (samples or [0.0]), step
@@ -215,14 +219,14 @@ def _frames(samples: list[float], step: float, notes: list[tuple[str, str, bool]
         raise StageFault("a time code is not finite")
     gaps = np.diff(times)
     middle = float(np.median(gaps))
-    if np.abs(gaps - middle).max() <= 1e-4 * middle:
+    even = bool(np.abs(gaps - middle).max() <= 1e-4 * middle)
+    if even and (middle < 1.5 * step or codes_per_second / middle >= SLOWEST_KEYS):
         return samples, float((times[-1] - times[0]) / (len(times) - 1))
     count = (times[-1] - times[0]) / step
     if not count < FREE_FRAMES + FRAMES_A_SAMPLE * len(samples):
         raise StageFault(f"{len(samples)} keys are spread over {count:.3g} frames")
-    notes.append(
-        ("resampled", f"{len(samples)} keys stand unevenly; they are sampled every {step:g} time codes", False)
-    )
+    how = "far apart" if even else "unevenly"
+    notes.append(("resampled", f"{len(samples)} keys stand {how}; they are sampled every {step:g} time codes", False))
     return [float(times[0] + i * step) for i in range(int(count + 1e-6) + 1)], step
 
 
