@@ -37,6 +37,7 @@ TITLES = {
     "quality": "Quality of motion",
     "check": "Checking takes",
     "lmm": "Learned motion matching",
+    "posing": "Posing from a few points",
 }
 
 SCRIPTS = ("idle", "forward", "circle", "square", "star", "wave", "turn_90", "turn_180", "strafe", "random_sticks")
