@@ -194,6 +194,15 @@ export interface Problem {
   remedy?: string | null;
 }
 
+/** A project's files changed: it is ``building``, ``ready`` (and played, from where the character is) or ``failed`` */
+export interface Rebuild {
+  type: "rebuild";
+  project: string;
+  state: string;
+  text: string;
+  remedy?: string | null;
+}
+
 /** The answer to ``save_input``, for the page that asked: a file's name and text. */
 export interface InputFile {
   type: "input_file";
@@ -203,4 +212,4 @@ export interface InputFile {
 
 export type ClientMessage = Input | Seen | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart | SaveInput;
 
-export type ServerMessage = Hello | Status | Choice | Stats | Problem | InputFile;
+export type ServerMessage = Hello | Status | Choice | Stats | Problem | Rebuild | InputFile;

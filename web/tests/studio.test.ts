@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { blendPose, MAGIC, readFrame } from "../src/studio/frames";
+import { inOrder, nameFor, stemOf } from "../src/studio/dropped_names";
 import { gaitsFor } from "../src/studio/steering";
 import { Trail } from "../src/studio/trail";
 
@@ -85,5 +86,21 @@ describe("trail", () => {
       { start: 5, stop: 10, label: "clip 1", row: 0 },
     ]);
     expect(jumps).toEqual([5]);
+  });
+});
+
+describe("dropped files", () => {
+  test("takes go before what is said about them", () => {
+    const names = ["a.tags.csv", "a.bvh", "b.channels.csv", "b.fbx"].map((name) => ({ name }));
+    expect(inOrder(names).map(({ name }) => name)).toEqual(["a.bvh", "b.fbx", "a.tags.csv", "b.channels.csv"]);
+  });
+
+  test("annotations follow a take that was given another name", () => {
+    const given = new Map([["walk.01", "walk.01_2"]]);
+    expect(nameFor("walk.01.tags.csv", given)).toBe("walk.01_2.tags.csv");
+    expect(nameFor("walk.01.channels.csv", given)).toBe("walk.01_2.channels.csv");
+    expect(nameFor("run.tags.csv", given)).toBe("run.tags.csv");
+    expect(nameFor("walk.01.bvh", given)).toBe("walk.01.bvh");
+    expect(["walk.01.bvh", "walk.01.tags.csv", "noending"].map(stemOf)).toEqual(["walk.01", "walk.01", "noending"]);
   });
 });

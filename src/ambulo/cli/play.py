@@ -22,6 +22,8 @@ class Arguments:
     """Port on the loopback interface; 0 takes a free one."""
     no_browser: bool = False
     """Only print the address; open no browser."""
+    frozen: bool = False
+    """Play the databases as they are: do not build them again when files change, and take no dropped files."""
     json: bool = False
     """Print one JSON object with the address once the studio is ready."""
 
@@ -36,9 +38,10 @@ def run(arguments: Arguments) -> None:
         raise StudioError(
             f"the studio needs the package {error.name}", key=error.name, remedy=install_remedy("studio")
         ) from error
-    from ambulo.studio.launch import check_projects, make_session
+    from ambulo.studio.launch import check_projects, make_session, project_places
 
     server.static_folder()
+    places = project_places(arguments.projects)
     # A port that is taken is no reason to wait for a minute first.
     listener = server.bind(arguments.port)
     try:
@@ -50,7 +53,7 @@ def run(arguments: Arguments) -> None:
         raise
     host, port = listener.getsockname()[:2]
     address = f"http://{host}:{port}/"
-    app = server.create_app(session, port=port)
+    app = server.create_app(session, port=port, places=None if arguments.frozen else places)
     _announce(arguments, session.projects, address)
     if not arguments.no_browser:
         import webbrowser

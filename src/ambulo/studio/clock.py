@@ -136,6 +136,34 @@ class Clock:
 
         self._posted.put(_Posted(leaving, lambda _: None))
 
+    def do(
+        self,
+        task: Callable[[Session], list[messages.ServerMessage]],
+        done: Callable[[], None],
+        failed: Callable[[AmbuloError], None],
+    ) -> None:
+        """Let something happen to the session between two steps; all pages are told what it returns.
+
+        Args:
+            task: what happens; where it raises, nothing must have changed.
+            done: called after it, in the clock's thread.
+            failed: called in its place where it was refused.
+        """
+
+        def doing() -> None:
+            try:
+                told = task(self.session)
+            except AmbuloError as error:
+                failed(error)
+                return
+            for message in told:
+                self._on_message(message)
+            done()
+            if self._watchers:
+                self._on_frame(self.session.frame())
+
+        self._posted.put(_Posted(doing, lambda _: None))
+
     # --- in the thread -----------------------------------------------------------------------------------------------
 
     def _run(self) -> None:

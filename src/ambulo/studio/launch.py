@@ -24,7 +24,7 @@ def check_projects(folders: Sequence[Path]) -> None:
         DatabaseError: a project was not built, or is damaged.
         ProjectError: a folder holds no project.
     """
-    for folder in _places(folders).values():
+    for folder in project_places(folders).values():
         Database.open(folder)
 
 
@@ -42,7 +42,7 @@ def make_session(folders: Sequence[Path], *, controller: str | None = None, seed
         ControlError: there is no such controller.
         ProjectError: a project file cannot be used.
     """
-    places = _places(folders)
+    places = project_places(folders)
 
     def opener(name: str) -> OpenProject:
         return open_project(places[name], name)
@@ -56,7 +56,12 @@ def make_session(folders: Sequence[Path], *, controller: str | None = None, seed
     return session
 
 
-def _places(folders: Sequence[Path]) -> dict[str, Path]:
+def project_places(folders: Sequence[Path]) -> dict[str, Path]:
+    """A short unique name for every project, and its folder.
+
+    Raises:
+        StudioError: no folder is given, or the same one twice.
+    """
     return _names([folder.parent if folder.suffix == ".toml" else folder for folder in folders])
 
 

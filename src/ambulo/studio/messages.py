@@ -260,6 +260,17 @@ class Problem(_Message, tag="problem", frozen=True):
     remedy: str | None = None
 
 
+class Rebuild(_Message, tag="rebuild", frozen=True):
+    """A project's files changed: it is ``building``, ``ready`` (and played, from where the character is) or ``failed``
+    (and played on as it was).
+    """
+
+    project: str
+    state: str
+    text: str
+    remedy: str | None = None
+
+
 class InputFile(_Message, tag="input_file", frozen=True):
     """The answer to ``save_input``, for the page that asked: a file's name and text."""
 
@@ -267,7 +278,7 @@ class InputFile(_Message, tag="input_file", frozen=True):
     text: str
 
 
-ServerMessage = Hello | Status | Choice | Stats | Problem | InputFile
+ServerMessage = Hello | Status | Choice | Stats | Problem | Rebuild | InputFile
 
 _decoder: msgspec.json.Decoder[ClientMessage] = msgspec.json.Decoder(ClientMessage)
 _encoder = msgspec.json.Encoder()

@@ -17,15 +17,18 @@ from typing import Any
 import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import Mount, WebSocketRoute
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ambulo.errors import StudioError
-from ambulo.studio import messages
+from ambulo.errors import AmbuloError, StudioError
+from ambulo.studio import messages, uploads
 from ambulo.studio.clock import Clock
-from ambulo.studio.guard import Budget, LoopbackGuard
+from ambulo.studio.guard import Budget, LoopbackGuard, refusal
+from ambulo.studio.live import LiveProjects
 from ambulo.studio.session import Session
 
 log = logging.getLogger(__name__)
@@ -124,18 +127,25 @@ class _Page:
 class _House:
     """All connected pages and the clock that feeds them."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, port: int, places: dict[str, Path] | None) -> None:
+        self.port = port
         self.clock = Clock(session, self._spread_frame, self._spread_message)
+        self.live = None if not places else LiveProjects(places, self.clock, self._spread_message)
         self.pages: set[_Page] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._taking = asyncio.Lock()
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self._loop = asyncio.get_running_loop()
         self.clock.start()
+        if self.live is not None:
+            self.live.start()
         try:
             yield
         finally:
+            if self.live is not None:
+                await asyncio.to_thread(self.live.stop)
             await asyncio.to_thread(self.clock.stop)
 
     async def serve(self, websocket: WebSocket) -> None:
@@ -147,6 +157,8 @@ class _House:
         page = _Page(websocket, asyncio.get_running_loop())
         self.pages.add(page)
         self.clock.greet(page.tell)
+        if self.live is not None and self.live.last is not None and self.live.last.state != "ready":
+            page.tell(self.live.last)
         sender = asyncio.create_task(page.send_all())
         try:
             await self._receive(page)
@@ -186,6 +198,29 @@ class _House:
             else:
                 self.clock.post(message, page.tell)
 
+    async def take_file(self, request: Request) -> Response:
+        """A file that was dropped on the page: ``POST /takes?name=walk_01.bvh`` with its content."""
+        reason = refusal(request.headers, self.port, websocket=True)  # only our own page may
+        if reason is not None:
+            return PlainTextResponse(reason + "\n", status_code=403)
+        name = self.clock.session.project.name
+        if self.live is None or name not in self.live.places:
+            return _refused(StudioError("this studio takes no files", remedy="start it with `ambulo play PROJECT`"))
+        try:
+            length = int(request.headers.get("content-length", "0"))
+            if length > uploads.MAXIMUM_BYTES:
+                raise StudioError(f"{length // 2**20} MB are more than the {uploads.MAXIMUM_BYTES // 2**20} allowed")
+            async with self._taking:
+                received = await uploads.receive(
+                    self.live.places[name], request.query_params.get("name", ""), request.stream()
+                )
+        except AmbuloError as error:
+            return _refused(error)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        self.live.request(name)
+        return JSONResponse({"file": received.file, "renamed": received.renamed})
+
     def _spread_frame(self, frame: bytes) -> None:
         self._in_loop(lambda page: page.put_frame(frame))
 
@@ -217,21 +252,30 @@ class _PageFiles(StaticFiles):
         return response
 
 
-def create_app(session: Session, *, port: int, static: Path | None = None) -> ASGIApp:
+def _refused(error: AmbuloError) -> Response:
+    return JSONResponse({"message": str(error).partition(" | ")[0], "remedy": error.remedy}, status_code=400)
+
+
+def create_app(
+    session: Session, *, port: int, static: Path | None = None, places: dict[str, Path] | None = None
+) -> ASGIApp:
     """The ASGI application.
 
     Args:
         session: the character; it belongs to the application from now on.
         port: where it will listen; Host and Origin are checked against it.
         static: folder of the page; the built one by default.
+        places: name of a project -> its folder, of projects that are watched, built again when their files change, and
+            that files may be dropped into; none where it is left out.
 
     Raises:
         StudioError: the page was not built.
     """
-    house = _House(session)
+    house = _House(session, port, places)
     return Starlette(
         routes=[
             WebSocketRoute("/ws", house.serve),
+            Route("/takes", house.take_file, methods=["POST"]),
             Mount("/", _PageFiles(directory=static or static_folder(), html=True)),
         ],
         middleware=[Middleware(LoopbackGuard, port=port)],

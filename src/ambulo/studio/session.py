@@ -15,10 +15,11 @@ import numpy as np
 from ambulo.control import input_file
 from ambulo.control.controller import Controller, State
 from ambulo.control.explanation import Candidate, Explanation
+from ambulo.control.handover import hand_over
 from ambulo.control.intent import Intent
 from ambulo.control.pose import Pose
 from ambulo.database.database import Database
-from ambulo.errors import StudioError, nearest_names
+from ambulo.errors import ControlError, StudioError, nearest_names
 from ambulo.studio import frames, messages
 from ambulo.studio.history import History, Moment, Wish
 from ambulo.studio.open_project import OpenProject, ProjectOpener
@@ -269,11 +270,7 @@ class Session:
 
     def _choose_controller(self, name: str) -> None:
         controller = self.project.controller(name).with_weights(self._weights)
-        root = np.frombuffer(self.now.body, "<f4", 3)
-        turn = np.frombuffer(self.now.body, "<f4", 4, 12 * self.project.database.skeleton.joint_count)
-        # The direction that +Z takes under the root's rotation.
-        facing = [2 * (turn[0] * turn[2] + turn[3] * turn[1]), 0.0, 1 - 2 * (turn[0] ** 2 + turn[1] ** 2)]
-        self._start(controller.start(seed=self._seed, position=[root[0], 0.0, root[2]], facing=facing), controller)
+        self._start(self._start_here(controller), controller)
         self._controller, self.controller_name = controller, name
 
     def _choose_project(self, name: str, controller_name: str) -> None:
@@ -289,6 +286,42 @@ class Session:
         self.required_tags = ()
         self.epoch += 1
         self._start(state)
+
+    def replace_project(self, project: OpenProject) -> Reply:
+        """Play on with a project that was built again; the character stays where it is. Ticks go on, the past goes.
+
+        Tags that the new database lacks are no longer required. Returns what all pages should be told.
+
+        Raises:
+            AmbuloError: the project's controller cannot be made; nothing has changed.
+        """
+        name = project.name
+        if name != self.project.name:
+            if name in self._open:
+                self._open[name] = project
+            return []
+        groups = project.index.feature_set.schema.groups
+        weights = {g.name: self._weights.get(g.name, float(g.weight)) for g in groups}
+        controller = project.controller(self.controller_name).with_weights(weights)
+        required = tuple(tag for tag in self.required_tags if tag in project.database.tags)
+        try:
+            state = hand_over(self.now.state, self._controller, controller, self._intent(required))
+        except ControlError:  # another skeleton, or a controller that plays no frames
+            state = self._start_here(controller)
+        controller.step(state, self._intent(required), 1.0 / STEP_RATE)  # steps are pure: refused now, not later
+        self._open[name] = self.project = project
+        self._controller, self._weights, self.required_tags = controller, weights, required
+        self.epoch += 1
+        self._start(state)
+        return [self.hello(), self.status()]
+
+    def _start_here(self, controller: Controller) -> State:
+        """A state of a controller that begins where the character is."""
+        root = np.frombuffer(self.now.body, "<f4", 3)
+        turn = np.frombuffer(self.now.body, "<f4", 4, 12 * self.project.database.skeleton.joint_count)
+        # The direction that +Z takes under the root's rotation.
+        facing = [2 * (turn[0] * turn[2] + turn[3] * turn[1]), 0.0, 1 - 2 * (turn[0] ** 2 + turn[1] ** 2)]
+        return controller.start(seed=self._seed, position=[root[0], 0.0, root[2]], facing=facing)
 
 
 def _explain(controller: Controller, database: Database, moment: Moment) -> messages.Choice:

@@ -6,7 +6,7 @@ import type { Actions } from "./actions";
 import { ChoicePanel } from "./choice_panel";
 import { HELP } from "./keys";
 import { ProjectPanel } from "./project_panel";
-import { connected, gamepad, helpOpen, panelsOpen, problem, readout, stats, strafeLock } from "./store";
+import { connected, gamepad, helpOpen, panelsOpen, problem, readout, rebuild, stats, strafeLock } from "./store";
 import { TimeBar } from "./time_bar";
 import type { Trail } from "./trail";
 import { WeightsPanel } from "./weights_panel";
@@ -38,9 +38,26 @@ export function App({ actions, trail }: { actions: Actions; trail: () => Trail }
           <button aria-label="Dismiss" onClick={() => (problem.value = null)}>✕</button>
         </div>
       )}
+      <RebuildLine />
       {!connected.value && <div class="panel offline" role="status">The studio is not answering. Waiting for it…</div>}
       {helpOpen.value && <Help groups={HELP} close={actions.help} />}
     </>
+  );
+}
+
+/** What becomes of a change to the project's files: the character plays on meanwhile. */
+function RebuildLine() {
+  const now = rebuild.value;
+  if (!now) return null;
+  return (
+    <div class={`panel rebuild ${now.state}`} role="status" aria-label="Project files">
+      <span class="mark" aria-hidden="true" />
+      <div class="grow">
+        <strong>{now.project}</strong> {now.text}
+        {now.state === "failed" && <div class="muted">{now.remedy ?? ""} The character plays on as it was.</div>}
+      </div>
+      {now.state !== "building" && <button aria-label="Dismiss" onClick={() => (rebuild.value = null)}>✕</button>}
+    </div>
   );
 }
 

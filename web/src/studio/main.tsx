@@ -4,12 +4,13 @@ import "../ui/style.css";
 import "./studio.css";
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { PROTOCOL_VERSION, type ServerMessage } from "../messages";
+import { PROTOCOL_VERSION, type Rebuild, type ServerMessage } from "../messages";
 import { App } from "./app";
 import { makeActions } from "./actions";
 import { Connection } from "./connection";
 import { exposeDebug } from "./debug";
 import type { PoseFrame } from "./frames";
+import { DropZone } from "./drop_zone";
 import { listenToKeys } from "./keys";
 import { gaitsFor, Steering, type Wish } from "./steering";
 import * as store from "./store";
@@ -17,6 +18,7 @@ import { World } from "./world";
 
 const READOUT_INTERVAL = 80;
 const INPUT_INTERVAL = 250;
+const REBUILD_SHOWN = 6000;
 
 const query = new URLSearchParams(location.search);
 const root = document.getElementById("app")!;
@@ -70,8 +72,18 @@ function receive(message: ServerMessage): void {
     case "choice": store.choice.value = message; break;
     case "stats": store.stats.value = message; break;
     case "input_file": saveFile(message.name, message.text); break;
+    case "rebuild": showRebuild(message); break;
     case "problem": store.problem.value = message; break;
   }
+}
+
+let rebuildTimer = 0;
+
+/** Building and failing stay until something else is said; success goes by itself. */
+function showRebuild(message: Rebuild): void {
+  store.rebuild.value = message;
+  window.clearTimeout(rebuildTimer);
+  if (message.state === "ready") rebuildTimer = window.setTimeout(() => (store.rebuild.value = null), REBUILD_SHOWN);
 }
 
 function saveFile(name: string, text: string): void {
@@ -109,7 +121,7 @@ effect(() => {
 effect(() => {
   world.layers = store.layers.value;
 });
-render(<App actions={actions} trail={() => world.trail} />, chrome);
+render(<><App actions={actions} trail={() => world.trail} /><DropZone /></>, chrome);
 
 function sendWish(now: number, dt: number): void {
   const wish = steering.update(dt);

@@ -1,7 +1,7 @@
 // What the panels show, as signals. The scene itself does not go through here: sixty frames a second need no diffing.
 
 import { signal } from "@preact/signals";
-import type { Choice, Hello, Problem, Stats, Status } from "../messages";
+import type { Choice, Hello, Problem, Rebuild, Stats, Status } from "../messages";
 import { ALL_LAYERS, type Layers } from "../scene/character_view";
 import { preferredTheme, type ThemeName } from "../scene/theme";
 
@@ -22,6 +22,8 @@ export const status = signal<Status | null>(null);
 export const choice = signal<Choice | null>(null);
 export const stats = signal<Stats | null>(null);
 export const problem = signal<Problem | null>(null);
+/** What became of the last change to the project's files; null once it was read. */
+export const rebuild = signal<Rebuild | null>(null);
 export const connected = signal(false);
 export const readout = signal<Readout | null>(null);
 export const theme = signal<ThemeName>(preferredTheme());

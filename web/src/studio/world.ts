@@ -9,6 +9,7 @@ import { blendPose, type PoseFrame } from "./frames";
 import { Trail } from "./trail";
 
 export class World {
+  private known = "";
   readonly stage: Stage;
   layers: Layers = { ...ALL_LAYERS };
   latest: PoseFrame | null = null;
@@ -28,6 +29,9 @@ export class World {
 
   /** Makes the body of a project; frames of other skeletons are ignored. */
   setProject(hello: Hello): void {
+    const known = JSON.stringify([hello.project, hello.skeleton, hello.history_seconds]);
+    if (this.view && known === this.known) return; // built again: the same body goes on
+    this.known = known;
     this.view?.dispose();
     const bind = {
       positions: new Float32Array(hello.bind.positions.flat()),
