@@ -30,12 +30,12 @@ def find_ground(exam: Examination) -> list[Finding]:
     found = []
     part = exam.usable
     whole = (0, exam.motion.frame_count)
-    if abs(floor.offset) >= LEAST:
-        low = floor.offset > 0.0
-        # Where the very tips of the feet are known, they are put at y = 0 exactly: it lies within the tolerance.
-        exact = low and floor.penetration > 0.0 and floor.expected == TIP_HEIGHT <= TOLERANCE
-        lift = floor.penetration if exact else floor.offset
-        amount = abs(lift)
+    low = floor.offset > 0.0
+    # Where the very tips of the feet are known, they are put at y = 0 exactly: it lies within the tolerance.
+    exact = low and floor.penetration > 0.0 and floor.expected == TIP_HEIGHT <= TOLERANCE
+    lift = floor.penetration if exact else floor.offset
+    amount = abs(lift)
+    if amount >= LEAST:
         under = f"; standing feet are {100 * floor.penetration:.1f} cm below y = 0" if floor.penetration > 0.005 else ""
         found.append(
             exam.finding(
