@@ -1,0 +1,224 @@
+"""Exported controllers: they do what ours do, say what they are, and are refused where something is not as said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ambulo.control.intent import Intent
+from ambulo.errors import AmbuloError, ControlError
+from ambulo.export.engine import step_matching, verify
+from ambulo.export.engine.axes import AXES, axes_of
+from ambulo.export.engine.bundle import export_controller, open_stack
+from ambulo.export.engine.controller_graph import controller_model, start_model
+from ambulo.export.engine.networks import network_model
+from ambulo.export.engine.running import session_of
+from ambulo.learning.weights import Layers
+
+
+@pytest.mark.parametrize("which", ["matching", "learned"])
+def test_the_graph_does_what_the_controller_does(which: str, request: pytest.FixtureRequest) -> None:
+    exported = request.getfixturevalue(which)
+    unit = 100.0 if which == "matching" else 1.0
+    result = verify.verify(Path(exported.folder))
+    assert result["differences"]["local_positions"] < 1e-4 * unit
+    assert result["differences"]["local_rotations"] < 1e-4
+    assert result["differences"]["contacts"] == result["differences"]["transitioned"] == 0.0
+    with np.load(Path(exported.folder) / "golden.npz") as golden:
+        assert len(golden["out_root_position"]) == 300
+        assert golden["out_transitioned"].sum() >= 5  # something happened
+        assert np.abs(golden["out_root_position"][-1] - golden["out_root_position"][0]).max() > 0.5 * unit
+
+
+def test_verify_stands_alone(matching: Any) -> None:
+    script = Path(matching.folder) / "verify.py"
+    done = subprocess.run([sys.executable, "-I", str(script)], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "NON-COMMERCIAL" in done.stdout
+    source = script.read_text()
+    assert "ambulo." not in source.replace("ambulo controller", "")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda m: m.__setitem__("opset", 17), "opset"),
+        (lambda m: m["inputs"][1].__setitem__("shape", [2, 4]), "inputs.velocity"),
+        (lambda m: m["outputs"].pop(2), "outputs.root_rotation"),
+        (lambda m: m["state"][3].__setitem__("columns", [9, 12]), "state."),
+        (lambda m: m.pop("rate"), "rate"),
+        (lambda m: m.__setitem__("version", 2), "version"),
+        (lambda m: m["files"].__setitem__("start.onnx", "0" * 64), "files.start.onnx"),
+        (lambda m: m["files"].pop("golden.npz"), "files.golden.npz"),
+    ],
+)
+def test_a_changed_manifest_is_refused_by_field(matching: Any, tmp_path: Path, change: Any, field: str) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(matching.folder, folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    change(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(verify.Mismatch) as caught:
+        verify.verify(folder)
+    assert caught.value.field.startswith(field)
+
+
+def test_changed_files_are_refused(matching: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(matching.folder, folder)
+    data = bytearray((folder / "controller.onnx").read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / "controller.onnx").write_bytes(data)
+    with pytest.raises(verify.Mismatch, match=r"files\.controller\.onnx"):
+        verify.verify(folder)
+    (folder / "controller.onnx").unlink()
+    with pytest.raises(verify.Mismatch, match=r"files\.controller\.onnx"):
+        verify.verify(folder)
+
+
+def test_another_recording_is_refused(matching: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(matching.folder, folder)
+    with np.load(folder / "golden.npz") as stored:
+        arrays = {name: stored[name].copy() for name in stored.files}
+    arrays["out_local_positions"][200, 0, 5, 1] += 1.0  # a centimetre
+    np.savez(folder / "golden.npz", **arrays)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    import hashlib
+
+    manifest["files"]["golden.npz"] = hashlib.sha256((folder / "golden.npz").read_bytes()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(verify.Mismatch, match="out_local_positions.*frame 200"):
+        verify.verify(folder)
+
+
+@pytest.mark.parametrize("which", ["matching", "learned"])
+def test_the_manifest_says_whose_motion_is_inside(which: str, request: pytest.FixtureRequest) -> None:
+    exported = request.getfixturevalue(which)
+    manifest = json.loads((Path(exported.folder) / "manifest.json").read_text())
+    assert manifest["non_commercial"] is True
+    assert manifest["licences"][0]["licence"] == "CC BY-NC 4.0"
+    assert any("NON-COMMERCIAL" in note for note in manifest["notes"]) and exported.notes == manifest["notes"]
+    assert manifest["opset"] == 15 and set(manifest["files"]) == set(exported.files) - {"manifest.json"}
+    assert manifest["foot_lock"] is True
+
+
+def test_too_many_frames_are_refused(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_matching, "MOST_FRAMES", 100)
+    with pytest.raises(ControlError, match="holds 100 at most"):
+        export_controller(project, tmp_path / "out", controller="mm")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_exported_is_refused(project: Path, tmp_path: Path) -> None:
+    with pytest.raises(ControlError, match="cannot be a graph"):
+        export_controller(project, tmp_path / "out", controller="blocks")
+    with pytest.raises(ControlError, match="characters"):
+        export_controller(project, tmp_path / "out", controller="mm", characters=0)
+    with pytest.raises(AmbuloError, match="unreal"):
+        export_controller(project, tmp_path / "out", controller="mm", target="unrael")
+
+
+@pytest.mark.parametrize("activation", ["relu", "elu", "tanh", "silu", "gelu"])
+def test_networks_agree_with_numpy(activation: str) -> None:
+    random = np.random.default_rng(1)
+
+    def numbers(*shape: int) -> np.ndarray:
+        return random.standard_normal(shape).astype(np.float32) * np.float32(0.3)
+
+    layers = Layers(
+        (numbers(32, 7), numbers(24, 32), numbers(5, 24)), (numbers(32), numbers(24), numbers(5)), activation,
+        numbers(7), np.abs(numbers(7)) + np.float32(0.5), numbers(5), np.abs(numbers(5)) + np.float32(0.5),
+    )  # fmt: skip
+    inputs = random.standard_normal((3, 7)).astype(np.float32)
+    found = session_of(network_model("net", layers, 3).SerializeToString()).run(None, {"input": inputs})[0]
+    np.testing.assert_allclose(found, layers(inputs), atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["unreal", "unity", "godot"])
+def test_a_turned_world_turns_all_that_comes_out(target: str, project: Path) -> None:
+    """The same wishes in a world that is turned about up give the same poses, turned; in the axes of the target."""
+    stack, _, _, _ = open_stack(project, "mm", ())
+    axes = axes_of(target)
+    step = session_of(controller_model(stack, 1, axes)[0].SerializeToString())
+    begin = session_of(start_model(stack, 1, axes).SerializeToString())
+    angle = 2.1
+    ours = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]], np.float32)
+    turn = axes.matrix @ ours @ axes.matrix.T
+    up, ahead = axes.matrix @ [0.0, 1.0, 0.0], axes.matrix @ np.float32([0.0, 0.0, 1.0])
+    np.testing.assert_allclose(turn @ up, up, atol=1e-6)
+    place, velocity = np.float32([[0, 0, 0]]), np.float32(axes.per_metre * 1.2 * (axes.matrix @ [0.6, 0.0, 0.8]))
+    rolls = []
+    for matrix in (np.eye(3, dtype=np.float32), turn.astype(np.float32)):
+        state = begin.run(None, {"position": place, "facing": (matrix @ ahead)[None].astype(np.float32)})[0]
+        roll = []
+        for _ in range(90):
+            out = step.run(
+                None,
+                {
+                    "state": state,
+                    "velocity": (matrix @ velocity)[None].astype(np.float32),
+                    "facing": np.zeros((1, 3), np.float32),
+                    "dt": np.float32([1 / 60]),
+                },
+            )
+            state = out[0]
+            roll.append(out[1:5])
+        rolls.append(roll)
+    plain, turned = rolls
+    far = np.linalg.norm(plain[-1][0]) / axes.per_metre
+    assert far > 0.5
+    assert abs(float(plain[-1][0][0] @ up)) < 1e-3 * axes.per_metre  # the root stays on the ground
+    for a, b in zip(plain, turned, strict=True):
+        np.testing.assert_allclose(b[0][0], turn @ a[0][0], atol=2e-3 * axes.per_metre)
+        np.testing.assert_allclose(b[2][0, 1:], a[2][0, 1:], atol=2e-3 * axes.per_metre)
+        sign = np.sign((a[3][0, 1:] * b[3][0, 1:]).sum(-1, keepdims=True))
+        np.testing.assert_allclose(b[3][0, 1:] * sign, a[3][0, 1:], atol=5e-3)
+
+
+@pytest.mark.parametrize("target", sorted(AXES))
+def test_rotations_are_converted_as_vectors_are(target: str) -> None:
+    """Turning a vector and converting it is converting both and turning it there."""
+    from ambulo.maths import quaternions
+
+    axes, random = AXES[target], np.random.default_rng(2)
+    q = random.standard_normal((20, 4)).astype(np.float32)
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    v = random.standard_normal((20, 3)).astype(np.float32)
+    there = quaternions.rotate(axes.quaternions(q), axes.vectors(v))
+    np.testing.assert_allclose(there, axes.vectors(quaternions.rotate(q, v)), atol=1e-4 * axes.per_metre)
+    np.testing.assert_allclose(axes.vectors_from(axes.vectors(v)), v, atol=1e-5)
+    handed = np.linalg.det(axes.matrix)
+    assert (handed > 0) == (axes.handedness == "right")
+
+
+def test_tags_can_be_asked_for(project: Path) -> None:
+    """A graph with two tag sets does what the controller does when the wanted tags change on the way."""
+    stack, database, _, _ = open_stack(project, "mm", [(), ("idle",)])
+    assert "idle" in database.tags
+    axes = axes_of("onnx")
+    step = session_of(controller_model(stack, 1, axes)[0].SerializeToString())
+    state = stack.pack(stack.whole.start(1))
+    ours = stack.whole.start(1)
+    velocity = np.float32([[0.3, 0.0, 1.2]])
+    for k in range(120):
+        stands = 40 <= k < 90
+        intent = Intent(velocity, required_tags=("idle",) if stands else ())
+        ours, pose = stack.whole.step(ours, intent, 1 / 60)
+        out = step.run(
+            None,
+            {
+                "state": state, "velocity": velocity, "facing": np.zeros((1, 3), np.float32),
+                "tag_set": np.float32([stands]), "dt": np.float32([1 / 60]),
+            },
+        )  # fmt: skip
+        state = out[0]
+        np.testing.assert_allclose(out[3], pose.positions, atol=1e-4)
+        assert bool(out[6][0]) == bool(pose.transitioned[0])
