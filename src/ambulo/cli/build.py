@@ -17,6 +17,8 @@ class Arguments:
     """Folder of the project, or its ambulo.toml."""
     jobs: int | None = None
     """Processes at most; as many as there are cores if left out."""
+    folder: Path | None = None
+    """Where to: a folder, or a URL such as s3://bucket/database; the project's own if left out."""
     engine: str = "local"
     """Where takes are prepared: local, ray (a cluster of this machine), or ray://HOST:PORT."""
     strict: bool = False
@@ -34,6 +36,7 @@ def run(arguments: Arguments) -> BuildReport:
     with progress_bars() as progress:
         return build(
             arguments.project,
+            folder=arguments.folder,
             jobs=arguments.jobs,
             strict=arguments.strict,
             force=arguments.force,

@@ -11,6 +11,7 @@ _STAGES = {
     "prepare": "preparing takes",
     "write": "writing frames",
     "index": "features and index",
+    "upload": "sending",
 }
 
 

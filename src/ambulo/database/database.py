@@ -102,14 +102,18 @@ class Database:
     def open(cls, folder: str | Path) -> Database:
         """Open a built database: its own folder, that of a project with a ``database`` in it, or its project file.
 
-        Takes milliseconds: frames are read from the disk when they are touched.
+        Takes milliseconds: frames are read from the disk when they are touched. A database at a URL
+        (``s3://bucket/database``) is first brought to this user's cache, as much of it as changed.
 
         Raises:
             DatabaseError: there is none, it is damaged, or of another version; the message says what to do.
         """
+        from ambulo.database.remote.addresses import as_url
+        from ambulo.database.remote.databases import fetch_database
         from ambulo.database.swap import behind_links, recover
 
-        folder = Path(folder)
+        url = as_url(folder)
+        folder = Path(folder) if url is None else fetch_database(url)
         if folder.name == PROJECT_FILE and is_file(folder):
             folder = folder.parent
         if not is_file(folder / MANIFEST) and folder.name != "database":

@@ -30,7 +30,7 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """One ``[[sources]]`` entry: a folder of takes.
 
     Attributes:
-        path: folder or single file, relative to the project file.
+        path: folder or single file, relative to the project file, or a URL (``s3://bucket/takes``).
         glob: which files in it; ``**`` crosses folders; upper and lower case are the same. A pattern without an
             extension takes files of the motion formats only.
         exclude: patterns of files to leave out, like ``glob``.

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from ambulo.database.project import Project, SourceSpec
+from ambulo.database.remote.addresses import as_url
 from ambulo.errors import ProjectError, nearest_names, printable
 from ambulo.formats.channel_file import CHANNEL_FILE_ENDING, channel_file_of
 from ambulo.formats.paths import is_file, is_folder
@@ -96,7 +97,12 @@ def find_takes(project: Project) -> list[Take]:
 
 
 def _takes_of(project: Project, number: int, source: SourceSpec) -> Sequence[Take]:
+    url = as_url(source.path)
     root = project.folder / source.path
+    if url is not None:
+        from ambulo.database.remote.sources import mirror_source
+
+        root = mirror_source(url)
     shown = source.path.replace("\\", "/").rstrip("/") or "."
     if is_file(root):
         return [Take(number, printable(root.name), root, shown, root.stat().st_size)]
@@ -157,7 +163,12 @@ def find_orphans(project: Project) -> list[Orphan]:
     """Files of tags and numbers in the sources' folders that belong to no file of motion, in the project or not."""
     found: dict[str, Orphan] = {}
     for source in project.sources:
+        url = as_url(source.path)
         root = project.folder / source.path
+        if url is not None:
+            from ambulo.database.remote.sources import mirror_folder
+
+            root = mirror_folder(url)
         if not is_folder(root):
             continue
         shown = source.path.replace("\\", "/").rstrip("/")

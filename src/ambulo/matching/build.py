@@ -17,6 +17,8 @@ from ambulo.database.build import Progress, build_frames
 from ambulo.database.database import Database
 from ambulo.database.feature_spec import DEFAULT_FEATURES, FeatureSpec
 from ambulo.database.project import load_project
+from ambulo.database.remote.addresses import as_url, shown
+from ambulo.database.remote.databases import prepare_copy, publish_database
 from ambulo.database.report import BuildReport
 from ambulo.database.storage import create_tensors, map_tensors, release, write_tensors
 from ambulo.errors import DatabaseError
@@ -47,12 +49,16 @@ def build(
 ) -> BuildReport:
     """Build a project's database with its features and search index, or bring it up to date.
 
-    Args and errors are those of :func:`ambulo.database.build.build_frames`; also:
+    Args and errors are those of :func:`ambulo.database.build.build_frames`; ``folder`` may be a URL: the database is
+    then built in this user's cache, and written there when it is whole. Also:
 
     Raises:
         SkeletonError: the skeleton lacks a joint that a feature needs.
         QueryError: the features of the project file make no sense.
     """
+    url = None if folder is None else as_url(folder)
+    if url is not None:
+        folder = prepare_copy(url)
     specs = load_project(project_path).features
     finish: Callable[[Path], None] = lambda staging: write_index(staging, specs)  # noqa: E731
     compile_project = partial(
@@ -71,6 +77,10 @@ def build(
             load_index(Database.open(report.folder))
         except DatabaseError:  # what cannot be loaded is not up to date
             report = compile_project(force=True)
+    if url is not None:
+        tell = progress or (lambda stage, done, total: None)
+        publish_database(Path(report.folder), url, lambda done, total: tell("upload", done, total))
+        report = msgspec.structs.replace(report, folder=shown(url))
     return report
 
 

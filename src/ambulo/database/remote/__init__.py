@@ -1,0 +1,1 @@
+"""Sources and databases that lie at a URL."""
