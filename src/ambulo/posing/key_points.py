@@ -66,7 +66,7 @@ BLAZEPOSE33: tuple[tuple[int, str, float], ...] = (
 )  # fmt: skip
 """The same for BlazePose. Knuckles of little and index finger stand for the two sides of the hand."""
 
-SCHEMES = {"coco17": (17, COCO17), "blazepose33": (33, BLAZEPOSE33)}
+KEY_POINT_SCHEMES = {"coco17": (17, COCO17), "blazepose33": (33, BLAZEPOSE33)}
 LEAST_CONFIDENCE = 0.3
 _DOUBT = 0.06
 _BONES = (
@@ -134,7 +134,7 @@ def key_point_track(
         found: ``[T, 17 or 33, 4]``: x, y, z, confidence; z NaN where they are flat.
         scheme, body, poser, facing, rate: see :func:`read_key_points`.
     """
-    table = SCHEMES[scheme][1]
+    table = KEY_POINT_SCHEMES[scheme][1]
     columns = [number for number, _, _ in table]
     indices = point_indices([name for _, name, _ in table])
     sure = np.clip(found[:, columns, 3], 0.0, 1.0)
@@ -243,7 +243,7 @@ def _poses(content: Any) -> tuple[list[Any], bool]:
 
 def _pose(pose: Any, scheme: str, frame: int) -> Double:
     """One pose as ``[17 or 33, 4]``: x, y, z (NaN where flat), confidence."""
-    count = SCHEMES[scheme][0]
+    count = KEY_POINT_SCHEMES[scheme][0]
     if pose is None:
         return np.full((count, 4), [np.nan, np.nan, np.nan, 0.0])
     if isinstance(pose, dict):

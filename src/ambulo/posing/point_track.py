@@ -91,7 +91,10 @@ class PointTrack:
                 )
 
     def bridged(self) -> PointTrack:
-        """With short gaps filled along a line, ever looser the farther from where the point was last set."""
+        """With short gaps filled along a line, ever looser the farther from where the point was last set.
+
+        Poses in which no point at all is set stay as they are: those are for the smoother.
+        """
         if self.rate is None or self.frame_count < 2:
             return self
         positions, tolerances = self.positions.copy(), self.tolerances.copy()
@@ -106,7 +109,7 @@ class PointTrack:
             before = there[np.maximum(right - 1, 0)]
             away = np.minimum(np.abs(frames - before), np.abs(after - frames)) / self.rate
             drift = _DRIFT * away
-            fill = ~known[:, k] & (drift <= _LARGEST_DRIFT)
+            fill = ~known[:, k] & (drift <= _LARGEST_DRIFT) & known.any(axis=1)
             for axis in range(3):
                 positions[fill, k, axis] = np.interp(frames[fill], there, self.positions[there, k, axis])
             tolerances[fill, k] = np.maximum(tolerances[fill, k], np.round(drift[fill], 2) + 0.01)
