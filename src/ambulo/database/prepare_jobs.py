@@ -14,7 +14,7 @@ from ambulo.database.records import ClipRecord, Failure, RetargetRecord, TakeRec
 from ambulo.database.retarget_plan import TargetSpec, put_on_target
 from ambulo.database.storage import write_tensors
 from ambulo.database.workers import Sized, core_count, run_tasks
-from ambulo.errors import AmbuloError, MotionError, ProjectError
+from ambulo.errors import AmbuloError, MotionError, ProjectError, printable
 from ambulo.motion.motion import Motion, Note
 from ambulo.prepare.clip import PreparedClip
 from ambulo.prepare.corrections import Corrections
@@ -100,7 +100,15 @@ def run_job(job: PrepareJob) -> JobResult:
             source = clip.source
             records.append(
                 ClipRecord(
-                    *(clip.frame_count, clip.start_time, key, invalid, source.licence, source.attribution, clip.name)
+                    *(
+                        clip.frame_count,
+                        clip.start_time,
+                        key,
+                        invalid,
+                        source.licence,
+                        source.attribution,
+                        printable(clip.name),
+                    )
                 )
             )
     except AmbuloError as error:
