@@ -87,10 +87,11 @@ def run(arguments: Arguments) -> Outcome:
     if not (np.isfinite(arguments.tolerance) and arguments.tolerance >= 0.0):
         raise PosingError("a tolerance is a length in metres, zero or more", key="tolerance")
     body = posing_body(None if arguments.skeleton is None else _target(arguments.skeleton), arguments.height)
-    poser = Poser.default() if arguments.model is None else Poser.load(arguments.model)
+    track = None
     if arguments.source == "points":
         track = read_points(arguments.points, tolerance=arguments.tolerance, rate=arguments.rate)
-    else:
+    poser = Poser.default() if arguments.model is None else Poser.load(arguments.model)
+    if track is None:
         track = read_key_points(
             arguments.points,
             arguments.source,
