@@ -95,7 +95,7 @@ def test_another_recording_is_refused(matching: Any, tmp_path: Path) -> None:
 
     manifest["files"]["golden.npz"] = hashlib.sha256((folder / "golden.npz").read_bytes()).hexdigest()
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(verify.Mismatch, match="out_local_positions.*frame 200"):
+    with pytest.raises(verify.Mismatch, match=r"out_local_positions.*frame 200"):
         verify.verify(folder)
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.export.engine.graph import Graph, Value
+from ambulo.export.engine.graph import Value
 
 _LN2 = math.log(2.0)
 

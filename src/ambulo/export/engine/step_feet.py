@@ -60,7 +60,7 @@ def track_toes(
     g: Graph, state: dict[str, Value], toe: Value, contact: Value, transitioned: Value, fresh: Value, stretched: Value,
     ground: Value, heights: NDArray[np.float64], settings: FootLockSettings, dt: Value,
 ) -> Toes:  # fmt: skip
-    """Advance the state machines. ``toe`` is ``[N, 2, 3]``; ``transitioned``, ``fresh`` and ``ground`` are ``[N, 1]``."""
+    """Advance the state machines. ``toe`` is ``[N, 2, 3]``; ``transitioned``, ``fresh``, ``ground`` are ``[N, 1]``."""
     own = settings
 
     def old(name: str, instead: Value | float = 0.0) -> list[Value]:

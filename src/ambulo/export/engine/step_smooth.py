@@ -19,7 +19,7 @@ from ambulo.export.engine.slots import Slot, Slots
 
 @dataclass(frozen=True)
 class Joints:
-    """Local poses of N characters: positions, velocities and angular velocities ``[N, J, 3]``, rotations ``[N, J, 4]``."""
+    """Local poses of N characters: rotations ``[N, J, 4]``, all others ``[N, J, 3]``."""
 
     positions: Value
     rotations: Value

@@ -25,6 +25,10 @@ def export(
         AmbuloError: an unknown target; what the target's own export raises.
     """
     refuse_unknown(target, TARGETS)
+    if target not in ENGINE_TARGETS:
+        from ambulo.export.engine.layouts import export_layout
+
+        return export_layout(project, out, target)
     return export_controller(
         project, out, controller=controller, target=target, characters=characters, tag_sets=tag_sets
     )

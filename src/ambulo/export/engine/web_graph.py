@@ -1,4 +1,4 @@
-"""A graph for the small runtime of exported pages (``web/src/live``): nodes as JSON, constants as one row of float32."""
+"""A graph for the small runtime of exported pages (``web/src/live``): nodes as JSON, constants as float32."""
 
 from __future__ import annotations
 
