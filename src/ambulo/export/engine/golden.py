@@ -86,7 +86,7 @@ def _record(
 ) -> dict[str, NDArray[Any]]:
     places = np.zeros((count, 3), np.float32)
     places[:, 0], places[:, 2] = 1.5 * np.arange(count), 0.25
-    ahead = np.tile(np.float32([0.5, 0.0, 0.8660254]), (count, 1))
+    ahead = np.tile(np.array([0.5, 0.0, 0.8660254], np.float32), (count, 1))
     state = stack.whole.start(count, 0, places, ahead)
     began = {"position": axes.vectors(places), "facing": axes.vectors(ahead, scaled=False)}
     script = random_sticks(seed, FRAMES * STEP, count=count)
@@ -96,13 +96,13 @@ def _record(
         # Half of the time the body is asked to face aside of its way.
         facing = np.zeros_like(asked.velocity)
         if step // 75 % 2:
-            facing[:] = asked.velocity @ np.float32([[0.6, 0, -0.8], [0, 0, 0], [0.8, 0, 0.6]])
+            facing[:] = asked.velocity @ np.array([[0.6, 0, -0.8], [0, 0, 0], [0.8, 0, 0.6]], np.float32)
         state, pose = stack.whole.step(state, Intent(asked.velocity, facing, required_tags=tags), STEP)
         places = pose.root_position
         shown = {
             "in_velocity": axes.vectors(asked.velocity),
             "in_facing": axes.vectors(facing, scaled=False),
-            "in_dt": np.float32([STEP]),
+            "in_dt": np.array([STEP], np.float32),
             "out_root_position": axes.vectors(pose.root_position),
             "out_root_rotation": axes.quaternions(pose.root_rotation),
             "out_local_positions": axes.vectors(pose.positions),

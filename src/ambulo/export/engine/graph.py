@@ -225,7 +225,7 @@ class Graph:
         """The checked model."""
         library = _onnx()
         graph = library.helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._initializers)
-        model = library.helper.make_model(
+        model: onnx.ModelProto = library.helper.make_model(
             graph,
             producer_name="ambulo",
             opset_imports=[library.helper.make_opsetid("", OPSET)],

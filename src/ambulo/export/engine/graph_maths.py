@@ -100,7 +100,7 @@ def quat_multiply(a: Value, b: Value, rank: int = 3) -> Value:
 
 
 def quat_inverse(q: Value) -> Value:
-    return q * np.float32([-1, -1, -1, 1])
+    return q * np.array([-1, -1, -1, 1], np.float32)
 
 
 def quat_normalize(q: Value) -> Value:
@@ -149,11 +149,11 @@ def quat_between(a: Value, b: Value, rank: int = 3) -> Value:
     cosine = inner(a, b, keep=True)
     half = cosine < -0.999999
     upright = a.part(1, 2).abs() > 0.9
-    helper = g.where(upright, np.float32([1, 0, 0]), np.float32([0, 1, 0]))
+    helper = g.where(upright, np.array([1, 0, 0], np.float32), np.array([0, 1, 0], np.float32))
     axis = helper - inner(helper, a, keep=True) * a
     turned = g.join(axis, cosine * 0.0)
     usual = g.join(cross(a, b, rank), 1.0 + cosine)
-    unit = quat_normalize(g.where(none, np.float32([0, 0, 0, 1]), g.where(half, turned, usual)))
+    unit = quat_normalize(g.where(none, np.array([0, 0, 0, 1], np.float32), g.where(half, turned, usual)))
     return unit
 
 

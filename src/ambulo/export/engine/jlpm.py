@@ -216,7 +216,8 @@ def read_poses(path: Path) -> JlpmPoses:
         ranges = reader.rows("tag ranges", 2 * reader.number("range count"), "<u4").reshape(-1, 2)
         tags.append((name, ranges.copy()))
     reader.end()
-    return JlpmPoses(clips, *(packed[name].copy() for name in packed.dtype.names or ()), tuple(tags))
+    channels = {name: packed[name].copy() for name in packed.dtype.names or ()}
+    return JlpmPoses(clips=clips, tags=tuple(tags), **channels)
 
 
 def write_features(path: Path, features: JlpmFeatures) -> None:

@@ -132,9 +132,9 @@ def track_toes(
     vy = g.where(resets, g.where(transitioned, 0.0, last_v[1] - animated_v[1]), offset_v[1])
     low = (y < -_NOISE) & ~contact
     quick = spring_exponent(own.height_half_life * _LOW_SHARE)
-    k = g.where(low, quick, spring_exponent(own.height_half_life))
-    e, j = (k * -dt).exp(), vy + y * k
-    y, vy = e * (y + j * dt), e * (vy - j * k * dt)
+    pace = g.where(low, quick, spring_exponent(own.height_half_life))
+    e, j = (pace * -dt).exp(), vy + y * pace
+    y, vy = e * (y + j * dt), e * (vy - j * pace * dt)
     target = [
         g.where(locked, point[0], source[0] + sideways[0][0]),
         t[1] + y + raised,

@@ -97,7 +97,7 @@ def _joints(g: Graph, model: LmmModel, rows: Value, root: Value, velocity: Value
 
     turned = quat_from_axes(g, block("rotations", 6))
     # Joints below the root are local already: the root's own rotation stands in for identity.
-    none = turned.part(0, 1, 1) * 0.0 + np.float32([0, 0, 0, 1])
+    none = turned.part(0, 1, 1) * 0.0 + np.array([0, 0, 0, 1], np.float32)
     above = g.join(none, turned, axis=1).pick(np.maximum(parents[1:], 0).astype(np.int64), 1)
     local = quat_multiply(quat_inverse(above), turned)
     local = local * g.where(local.part(3, 4) >= 0.0, 1.0, -1.0)

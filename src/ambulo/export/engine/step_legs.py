@@ -146,7 +146,7 @@ def two_bone(
     sure = sure * sure * (3.0 - 2.0 * sure)
     bend = g.where(hinted, sure * bend + (1.0 - sure) * part * hint, bend)
     lost = length(bend, keep=True) < 1e-9
-    side = g.where(aim.part(2, 3).abs() < 0.9, np.float32([0, 0, 1]), np.float32([1, 0, 0]))
+    side = g.where(aim.part(2, 3).abs() < 0.9, np.array([0, 0, 1], np.float32), np.array([1, 0, 0], np.float32))
     bend = g.where(lost, _square_to(side, aim), bend)
     bend = bend / length(bend, keep=True)
 

@@ -31,7 +31,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest, with every field that is needed."""
     path = folder / "manifest.json"
     try:
-        manifest = json.loads(path.read_text("utf-8"))
+        manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise Mismatch("manifest.json", "file", f"cannot be read: {error}") from None
     for field in _NEEDED:
