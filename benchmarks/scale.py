@@ -178,7 +178,7 @@ def rows_of(count: int, found: dict) -> list[Row]:
         Row("build, wall", count, found["wall"], "s"),
         Row("build, processor", count, found["cpu"], "s"),
         Row("build, processor a clip", count, 1e3 * found["cpu"] / count, "ms"),
-        *(Row(f"build, {stage}", count, stages[stage], "s") for stage in ("prepare", "write", "index")),
+        *(Row(f"build, {stage}", count, stages[stage], "s") for stage in ("scan", "prepare", "write", "index")),
         Row("build, own memory at most", count, found["own"], "MB"),
         Row("build, resident memory at most", count, found["resident"], "MB"),
         Row("frames", count, found["frames"], "frames"),

@@ -32,6 +32,7 @@ TITLES = {
     "controller": "Controller step",
     "retarget": "Retargeting",
     "build": "Building a database",
+    "scale": "How a database grows",
     "startup": "Beginning",
     "studio": "The studio",
     "quality": "Quality of motion",
