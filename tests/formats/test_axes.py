@@ -98,3 +98,23 @@ def test_an_unknown_body_is_taken_as_y_up_and_unsure() -> None:
     assert guess.up == "+Y"
     assert not guess.sure
     assert axes.guess_up(NAMES, STANDING, np.zeros((0, 5, 3)), SPAN).up == "+Y"
+
+
+@pytest.mark.parametrize("up", ["+Y", "+Z"])
+def test_a_zero_pose_upside_down_against_the_poses_says_nothing(up: str) -> None:
+    """With all rotations zero many characters' rigs are no pose at all; who leans back must not come to lie."""
+    sitting = STANDING + np.array([[0, -0.5, 0], [0, 0, 0.4], [0, 0, 0.4], [0, -0.5, 0], [0, -0.5, -0.5]])
+    poses = np.repeat(from_y_up(sitting, up)[None], 9, axis=0)
+    guess = axes.guess_up(NAMES, from_y_up(STANDING * [1, -1, 1], up), poses, SPAN)
+    assert guess.up == up
+
+
+@pytest.mark.parametrize("up", ["+Y", "+Z"])
+def test_a_trunk_on_four_feet_is_not_up(up: str) -> None:
+    names = ("Hips", "Back_Foot_L", "Back_Foot_R", "Front_Foot_L", "Front_Foot_R", "Chest", "Head")
+    dog = np.array(
+        [[0, 0.6, -0.4], [0.1, 0, -0.4], [-0.1, 0, -0.4], [0.1, 0, 0.3], [-0.1, 0, 0.3], [0, 0.6, 0.2], [0, 0.6, 0.8]]
+    )
+    zero = dog * [1.0, 0.1, 1.0]  # along its trunk, as in the zero pose of a glTF character's BVH
+    guess = axes.guess_up(names, from_y_up(zero, up), np.repeat(from_y_up(dog, up)[None], 9, axis=0), SPAN)
+    assert guess.up == up

@@ -124,3 +124,11 @@ def test_reading_takes_little_memory(characters: Path) -> None:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 10 * path.stat().st_size
+
+
+@pytest.mark.parametrize("name", ["fox_14clips", "horse_14clips", "humanoid_50clips", "robot_14clips"])
+def test_a_character_written_as_bvh_still_stands(characters: Path, tmp_path: Path, name: str) -> None:
+    """The zero pose of these rigs lies along a trunk or stands on its head; BVH says nothing of the up axis."""
+    for clip in ambulo.load_all(characters / f"{name}.glb"):
+        ambulo.save(clip, tmp_path / "clip.bvh")
+        assert ambulo.load(tmp_path / "clip.bvh").source.up == "+Y", clip.name
