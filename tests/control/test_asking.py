@@ -189,6 +189,13 @@ def test_numbers_are_matched_fuzzily(database: Database) -> None:
         _, poses = run(controller, Intent(AHEAD, required_tags=("walk",), numbers={"fatigue": wanted}), 120)
         means.append(np.mean([fatigue[pose.frames[0]] for pose in poses[30:]]))
     assert means[0] < 0.35 and means[1] > 0.65
+    # The explanation counts the number where it was asked for, and only there.
+    for asked in ({"fatigue": 0.9}, {}):
+        state, _ = run(controller, Intent(AHEAD, required_tags=("walk",), numbers=asked), 60)
+        told = controller.explain(state)
+        name = next(name for name in told.winner.costs if "fatigue" in name)
+        assert (told.winner.costs[name] > 0.0) == bool(asked)
+        assert told.runner_up is None or told.winner.cost <= told.runner_up.cost + 1e-4
     # Who asks for no number gets what a database without it would give.
     plain = MotionMatching(other, make_index(other))
     assert_array_equal(

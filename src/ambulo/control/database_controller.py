@@ -57,6 +57,7 @@ class Plan(NamedTuple):
     chosen_frame: NDArray[np.int64]
     tag_set: NDArray[np.int64]
     eager: NDArray[np.bool_]
+    numbers: NDArray[np.int64]
     jump: NDArray[np.int64]
     transitioned: NDArray[np.bool_]
     stops: NDArray[np.int64]
@@ -192,6 +193,7 @@ class DatabaseController:
             chosen_frame=frames,
             tag_set=np.full(count, frame_set.key, np.int64),
             eager=np.zeros(count, np.bool_),
+            numbers=np.zeros(count, np.int64),
             arriving=np.zeros(count, np.bool_),
             memory=blank_memory(frames),
             commitments=no_commitments(count),
@@ -232,8 +234,8 @@ class DatabaseController:
             playhead=frames.astype(np.float64), timer=np.full(count, self.interval), wish=state.wish.copy(),
             impatience=np.zeros(count), root=state.root.copy(), simulation=state.simulation.copy(), query=query,
             query_frame=np.full(count, -1, np.int64), chosen_frame=frames, tag_set=tag_set,
-            eager=np.zeros(count, np.bool_), arriving=np.ones(count, np.bool_), memory=blank_memory(frames),
-            commitments=no_commitments(count),
+            eager=np.zeros(count, np.bool_), numbers=np.zeros(count, np.int64),
+            arriving=np.ones(count, np.bool_), memory=blank_memory(frames), commitments=no_commitments(count),
         )  # fmt: skip
         return self._own(arrived)
 
@@ -249,19 +251,20 @@ class DatabaseController:
         planned = empty_plan(count, len(self._layout.times), self.schema.dimension_count)
         jump, transitioned = np.full(count, -1, np.int64), np.zeros(count, np.bool_)
         query, query_frame, chosen_frame, tag_set = state.query, state.query_frame, state.chosen_frame, state.tag_set
-        eager = state.eager
+        eager, numbers = state.eager, state.numbers
         playing = Playing(*(getattr(state, name) for name in Playing._fields))
         commitments, busy, entered = self._appointments.before(state, intent, dt)
         ties = Ties(commitments.stop, busy, self._free)
-        stops = np.empty(count, np.int64)
         groups, jumped = [], []
         for required, preferred, members in intent.groups():
             frame_set = self.frame_sets.of(required, preferred)
             who = self._all(count) if members is None else members
             groups.append((who, frame_set))
             # Something else is asked than what was last searched for, or a number, which may have changed.
-            asks = (busy[who] == 0) & ((state.tag_set[who] != frame_set.key) | bool(intent.numbers))
-            busy[who[asks]] = 3
+            other = (state.tag_set if members is None else state.tag_set[who]) != frame_set.key
+            if intent.numbers or other.any():
+                asks = (busy[who] == 0) & (other | bool(intent.numbers))
+                busy[who[asks]] = 3
             searching = self._query_kernels.plan(
                 who, Wishes(intent.velocity, intent.facing), playing, ties, frame_set.run_stops, self._features,
                 self._layout, self._constants, self._limits, dt * self.database.rate, dt, planned,
@@ -273,6 +276,7 @@ class DatabaseController:
             if (searching or len(entered)) and query is state.query:
                 query, query_frame = query.copy(), query_frame.copy()
                 chosen_frame, tag_set, eager = chosen_frame.copy(), tag_set.copy(), eager.copy()
+                numbers = numbers.copy()
             if searching:
                 seekers = who if searching == len(who) else who[planned.due[who]]
                 asked, leaving = planned.query[seekers], planned.current[seekers]
@@ -284,6 +288,7 @@ class DatabaseController:
                 jump[seekers] = np.where(found == leaving, -1, found)
                 query[seekers], query_frame[seekers] = asked, leaving
                 chosen_frame[seekers], tag_set[seekers], eager[seekers] = found, frame_set.key, hurried
+                numbers[seekers] = self.frame_search.number_bits(intent)
                 jumped.append(seekers[found != leaving])
             own = entered[np.isin(entered, who)] if len(entered) else entered
             if len(own):
@@ -291,27 +296,42 @@ class DatabaseController:
                 transitioned[own], eager[own] = True, False
                 query_frame[own], chosen_frame[own], tag_set[own] = -1, jump[own], frame_set.key
                 jumped.append(own)
-            start = np.where(jump[who] >= 0, jump[who], state.playhead[who].astype(np.int64))
-            stops[who] = np.maximum(frame_set.run_stops[start], commitments.stop[who])
-        movers = np.concatenate(jumped) if jumped else NOBODY
-        left = state.playhead[movers].astype(np.int64)
-        # Who changes its mind again and again keeps to the new choice for a while, or it never finishes a step.
-        hasty = movers[state.memory.is_hasty(movers, left, self._brief_frames)]
-        planned.timer[hasty] = np.maximum(planned.timer[hasty], self.settings.search.dwell)
-        memory = state.memory.later(dt, movers, left, jump[movers], self._margin_frames, self._brief_frames)
+        start = np.where(jump >= 0, jump, state.playhead.astype(np.int64))
+        if len(groups) == 1:
+            stops = np.maximum(groups[0][1].run_stops[start], commitments.stop)
+        else:
+            stops = np.empty(count, np.int64)
+            for who, frame_set in groups:
+                stops[who] = np.maximum(frame_set.run_stops[start[who]], commitments.stop[who])
+        memory = self._remember(state, jumped, jump, planned, dt)
         transitioned |= state.arriving
         return Plan(
-            planned, query, query_frame, chosen_frame, tag_set, eager, jump, transitioned, stops, memory, commitments,
-            groups,
+            planned, query, query_frame, chosen_frame, tag_set, eager, numbers, jump, transitioned, stops, memory,
+            commitments, groups,
         )  # fmt: skip
+
+    def _remember(
+        self, state: PlayerState, jumped: list[NDArray[np.int64]], jump: NDArray[np.int64], planned: Planned, dt: float
+    ) -> Memory:
+        """The memory after a step in which some jumped; whoever changes its mind too often searches later."""
+        movers = np.concatenate(jumped) if jumped else NOBODY
+        if not len(movers):
+            return state.memory.older(dt)
+        left = state.playhead[movers].astype(np.int64)
+        if self.settings.search.dwell > 0.0:
+            # Who changes its mind again and again keeps to the new choice for a while, or it never finishes a step.
+            hasty = movers[state.memory.is_hasty(movers, left, self._brief_frames)]
+            planned.timer[hasty] = np.maximum(planned.timer[hasty], self.settings.search.dwell)
+        return state.memory.later(dt, movers, left, jump[movers], self._margin_frames, self._brief_frames)
 
     def _state_after(self, plan: Plan, shown: Shown, dt: float) -> PlayerState:
         """What is remembered of a step."""
         planned = plan.planned
         return PlayerState(
             shown.playhead, planned.timer, planned.wish, planned.impatience, shown.root, planned.simulation, plan.query,
-            plan.query_frame, plan.chosen_frame, plan.tag_set, plan.eager, np.zeros(len(shown.playhead), np.bool_),
-            plan.memory, self._appointments.after(plan.commitments, dt, shown.playhead),
+            plan.query_frame, plan.chosen_frame, plan.tag_set, plan.eager, plan.numbers,
+            np.zeros(len(shown.playhead), np.bool_), plan.memory,
+            self._appointments.after(plan.commitments, dt, shown.playhead),
         )  # fmt: skip
 
     def _pose_after(self, plan: Plan, shown: Shown, arrays: PoseArrays) -> Pose:
@@ -357,7 +377,8 @@ class DatabaseController:
         chosen, continuing = int(state.chosen_frame[character]), int(state.query_frame[character])
         if not max(chosen, continuing) < self.database.frame_count:
             raise_foreign_state()
-        weights = self.frame_search.weights_for(bool(state.eager[character]), ())
+        numbers = self.frame_search.numbers_of(int(state.numbers[character]))
+        weights = self.frame_search.weights_for(bool(state.eager[character]), numbers)
         rivals = self.index.top(
             query, 2, current=continuing, mask=frame_set.mask, weights=weights,
             surround_frames=self.frame_search.surround_frames,

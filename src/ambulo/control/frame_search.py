@@ -41,6 +41,7 @@ class FrameSearch:
         self.schema = index.feature_set.schema
         self.weights = weights
         self.surround_frames = round(settings.surround * database.rate)
+        self._channels = [group.channel for group in self.schema.groups if group.channel]
         self._database = database
         self._bias = settings.bias
         of_pose = np.array([group.joint >= 0 for group in self.schema.groups])
@@ -116,6 +117,14 @@ class FrameSearch:
                     remedy=f'list it in the project: [[features]] kind = "number", channel = "{name}"; then build',
                 )
             queries[:, groups[0].start] = values[who]
+
+    def number_bits(self, intent: Intent) -> int:
+        """The numbers that an intent asks for, a bit each."""
+        return sum(1 << place for place, name in enumerate(self._channels) if name in intent.numbers)
+
+    def numbers_of(self, bits: int) -> Tags:
+        """Back from :meth:`number_bits`."""
+        return tuple(name for place, name in enumerate(self._channels) if bits >> place & 1)
 
     def stillest_frame(self, frame_set: FrameSet) -> int:
         """The candidate that best fits standing still: its own pose, and a trajectory that goes nowhere."""

@@ -51,6 +51,10 @@ class Memory:
         hasty: NDArray[np.bool_] = self.is_brief(who, left, briefest) & (self.ages[who, 0] < _AGAIN)
         return hasty
 
+    def older(self, dt: float) -> Memory:
+        """The memory a step later, of characters of whom none jumped."""
+        return Memory(self.landed, self.ranges, self.ages + dt)
+
     def later(
         self,
         dt: float,
@@ -71,8 +75,6 @@ class Memory:
             briefest: what was played for so many frames or more led somewhere, and may be gone back to.
         """
         ages = self.ages + dt
-        if not len(who):
-            return Memory(self.landed, self.ranges, ages)
         landed, ranges = self.landed.copy(), self.ranges.copy()
         brief = self.is_brief(who, left, briefest)
         forget, start, stop = who[brief], landed[who][brief] - margin, left[brief] + margin + 1

@@ -28,6 +28,7 @@ class PlayerState:
         chosen_frame: int64 ``[N]``, the frame that the last search chose.
         tag_set: int64 ``[N]``, key of the frame set last searched.
         eager: bool ``[N]``, whether that search put the trajectory first, out of impatience.
+        numbers: int64 ``[N]``, the numbers that it asked for: a bit for each of the schema's, in its order.
         arriving: bool ``[N]``, came from elsewhere: the next step is shown as a transition.
         memory: what was lately left.
         commitments: what must be played.
@@ -44,6 +45,7 @@ class PlayerState:
     chosen_frame: NDArray[np.int64]
     tag_set: NDArray[np.int64]
     eager: NDArray[np.bool_]
+    numbers: NDArray[np.int64]
     arriving: NDArray[np.bool_]
     memory: Memory
     commitments: Commitments

@@ -80,9 +80,10 @@ class SearchSettings:
         memory_margin: seconds before and after what was played of it that count as the same moment.
         memory_brief: seconds; only what was left sooner than this after it began is remembered: it led nowhere.
         dwell: seconds until the next search after two such brief stays in a row, unless the wish changes or the clip
-            ends.
+            ends. 0.3 s make a tenth fewer jumps and jerk 2 % less, but paths and planted feet are kept less well.
         rest_speed: m/s; a body slower than this that is asked to stand, and faces about where it is asked to, is not
-            searched for until its clip ends: a jump between two ways of standing only shows. 0 for never.
+            searched for until its clip ends. 0.08 m/s spare jumps between two ways of standing, but let a clip that
+            begins to go take a foot along; 0 for never.
         preference: how much less a frame costs for each preferred tag that it carries, in units of ``bias``.
         event_lead: seconds before an event's marker at which its clip is entered at the earliest.
         event_wait: seconds that a character plays on, without searching, for the best moment to enter.
@@ -103,8 +104,8 @@ class SearchSettings:
     memory: float = 1.0
     memory_margin: float = 0.15
     memory_brief: float = 0.35
-    dwell: float = 0.3
-    rest_speed: float = 0.08
+    dwell: float = 0.0
+    rest_speed: float = 0.0
     preference: float = 2.0
     event_lead: float = 1.0
     event_wait: float = 0.5
