@@ -1,7 +1,8 @@
 """Trains the posing model that comes with ambulo, on the embedded takes: ``python -m ambulo.posing.embedded_model``.
 
 The takes are synthesized from seed 0, so anybody can train the same model again; of 20 minutes, every tenth take is
-held out to measure on.
+held out to measure on. They only walk, run, jump and crouch, so each pose is learned once more with limbs that are moved
+at random (:mod:`~ambulo.posing.limbering`).
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
+from ambulo.posing.limbering import limber_poses
 from ambulo.posing.pose_set import PoseSet, take_points
 from ambulo.posing.poser import DEFAULT, MODELS, PoserManifest
 from ambulo.posing.poser_training import PoserPreset, PoserReport, split_takes, train_on
 
 MINUTES = 20.0
-PRESET = PoserPreset(steps=4_000, width=384, batch=256)
+PRESET = PoserPreset(steps=4_500, width=384, batch=256)
 
 
 def embedded_poses(minutes: float = MINUTES) -> PoseSet:
@@ -35,6 +37,18 @@ def embedded_poses(minutes: float = MINUTES) -> PoseSet:
     )
 
 
+def with_limber(poses: PoseSet) -> PoseSet:
+    """The poses, and each once more with limbs moved at random."""
+    moved = limber_poses(poses.points, np.random.default_rng(0))
+    return PoseSet(
+        np.concatenate([poses.points, moved]),
+        np.concatenate([poses.scales, poses.scales]),
+        np.concatenate([poses.takes, poses.takes]),
+        poses.names,
+        poses.skipped,
+    )
+
+
 def train_embedded(out: Path = MODELS / DEFAULT, preset: PoserPreset = PRESET, minutes: float = MINUTES) -> PoserReport:
     """Train it, into the package by default. The training's own files are removed."""
     import shutil
@@ -44,12 +58,17 @@ def train_embedded(out: Path = MODELS / DEFAULT, preset: PoserPreset = PRESET, m
     poses = embedded_poses(minutes)
     learned = split_takes(poses.names)
     manifest = PoserManifest(
-        data=f"{minutes:g} minutes of ambulo's embedded takes (seed 0): walks, runs, jumps, crouches, dances, by one"
-        " synthetic body",
+        data=f"{minutes:g} minutes of ambulo's embedded takes (seed 0): walks in many styles, runs, turns, jumps,"
+        " crouches, slopes and stairs, by one synthetic body; and the same with limbs moved at random",
         licences=("Apache-2.0",),
     )
     report, _ = train_on(
-        poses.of_takes(learned), poses.of_takes(~learned), out, name=DEFAULT, preset=preset, manifest=manifest
+        with_limber(poses.of_takes(learned)),
+        poses.of_takes(~learned),
+        out,
+        name=DEFAULT,
+        preset=preset,
+        manifest=manifest,
     )
     shutil.rmtree(out / TRAINING)
     return report

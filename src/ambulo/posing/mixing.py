@@ -40,10 +40,10 @@ def mix_poses(poses: Float, others: Float, random: np.random.Generator, share: f
     count = len(poses)
     out = np.array(poses, np.float32)
     chances = random.random((5, count))
-    _transplant(out, others, _UPPER, np.flatnonzero(chances[0] < 0.5 * share), _pelvis_frames)
+    _transplant(out, others, _UPPER, np.flatnonzero(chances[0] < 0.5 * share), pelvis_frames)
     for number, part in enumerate((*_ARMS, _HEAD)):
         others = others[random.permutation(count)]
-        _transplant(out, others, part, np.flatnonzero(chances[1 + number] < 0.3 * share), _chest_frames)
+        _transplant(out, others, part, np.flatnonzero(chances[1 + number] < 0.3 * share), chest_frames)
     mirrored = np.flatnonzero(chances[4] < 0.5)
     out[mirrored] = mirror_points(out[mirrored])
     return out
@@ -64,14 +64,16 @@ def _transplant(
     poses[which[:, None], part] = (source[:, part] - there[:, None]) @ turn + here[:, None]
 
 
-def _pelvis_frames(points: Float) -> tuple[Float, Float]:
+def pelvis_frames(points: Float) -> tuple[Float, Float]:
+    """Axes ``[N, 3, 3]`` (left, up, ahead as columns) and origin ``[N, 3]`` of pelvises."""
     left, right, front, hips = (points[:, i] for i in _PELVIS)
     x = _unit(left - right)
     y = _unit(_cross(front - hips, x))
     return np.stack([x, y, _cross(x, y)], axis=-1), hips
 
 
-def _chest_frames(points: Float) -> tuple[Float, Float]:
+def chest_frames(points: Float) -> tuple[Float, Float]:
+    """Axes ``[N, 3, 3]`` (left, up, ahead as columns) and origin ``[N, 3]`` of chests."""
     chest, neck, front, back = (points[:, i] for i in _CHEST)
     z = _unit(front - back)
     x = _unit(_cross(neck - chest, z))

@@ -90,7 +90,7 @@ class Poser:
 
     @classmethod
     def default(cls) -> Poser:
-        """The model that comes with ambulo: trained on its embedded takes (walks, runs, gestures, dances).
+        """The model that comes with ambulo: trained on its embedded takes (walks, runs, jumps, crouches).
 
         Raises:
             PosingError: it is missing from the installation.
