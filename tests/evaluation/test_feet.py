@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,3 +140,15 @@ def test_hover_is_the_height_of_the_lowest_toe_while_a_foot_is_planted(make_foot
     assert feet.hover(footage, FLAT) == pytest.approx(0.02)
     flying = make_footage(20, contacts=(False, False), left_toe=left, right_toe=right)
     assert np.isnan(feet.hover(flying, FLAT))
+
+
+def test_hocks_of_an_animal_are_no_ankles(make_footage: Callable[..., Footage]) -> None:
+    """A hock that bends towards the ground sinks in as little as a knee does; the same foot of a person would."""
+    heights = np.linspace(0.3, 0.05, 40)
+    person = make_footage(40, contacts=True, left_foot=np.stack([0 * heights, heights, 0 * heights], axis=1))
+    level = feet.Clearances(np.zeros(2), np.array([0.3, 0.1]))
+    assert feet.penetration_depths(person, level).max() > 0.2
+    roles = {**person.skeleton.roles, "left_front_foot": 3, "right_front_foot": 5}
+    animal = replace(person, skeleton=person.skeleton.with_roles(roles))
+    assert animal.ankles == (-1, -1)
+    assert feet.penetration_depths(animal, level).max() == 0.0

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.errors import MotionError
 from ambulo.motion import kinematics
+from ambulo.motion.quadruped import is_quadruped
 from ambulo.motion.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ class Footage:
 
     @cached_property
     def ankles(self) -> tuple[int, int]:
-        """The feet's upper joints, left and right."""
+        """The feet's upper joints, left and right; -1 on four legs, whose hocks come near the ground as they like."""
+        if is_quadruped(self.skeleton):
+            return (-1, -1)
         return tuple(self.skeleton.roles.get(f"{side}_foot", -1) for side in ("left", "right"))  # type: ignore[return-value]
 
 

@@ -248,7 +248,8 @@ def check_legs(source: Skeleton, target: Skeleton) -> None:
     """See that motion can go from one body to another: both walk on two legs, each of which is one chain.
 
     Args:
-        source, target: with roles. Those that are the same, joint by joint, always pass.
+        source: with roles.
+        target: with roles. Skeletons that are the same, joint by joint, always pass.
 
     Raises:
         SkeletonError: a leg is not one chain, or one of the bodies stands on four legs; with how to go on.
