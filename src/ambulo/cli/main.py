@@ -31,6 +31,7 @@ VERBS: dict[str, str] = {
     "repair": "mend spikes, floor and feet of a take, into a new file",
     "stylise": "make a take that limps, leans or strides of one that does not",
     "build": "build the database of a project, or bring it up to date",
+    "autotag": "propose tags for takes that have none, learned from those that have",
     "tag": "add, remove and list the tags of a take",
     "status": "say what of a project's database is stale and why, file by file",
     "report": "say what a database covers: speeds and turns, tags, transitions, duplicates, memory",

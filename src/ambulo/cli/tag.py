@@ -16,8 +16,9 @@ from ambulo.formats.tag_file import TagRange
 class Arguments:
     """Add, remove or list the tags of a take. They are kept as text beside it, in NAME.tags.csv, comments and all."""
 
-    action: Literal["add", "remove", "list"]
-    """What to do."""
+    action: Literal["add", "remove", "list", "accept", "reject"]
+    """What to do; accept and reject are for what `ambulo autotag` proposed: all of it, or these tags, or what is at
+    least as sure as --least."""
     take: Path
     """The take's file, such as takes/walk_01.bvh."""
     tags: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
@@ -30,6 +31,8 @@ class Arguments:
     """A higher one wins over any cost of a search."""
     bonus: float = 0.0
     """What these frames cost less than others in a search."""
+    least: float = 0.0
+    """With accept and reject: only proposals of this confidence at least, 0 to 1."""
     json: bool = False
     """Print one JSON object."""
 
@@ -68,6 +71,8 @@ def run(arguments: Arguments) -> Tagged:
     file = tag_file_of(take)
     if take == file:
         raise ProjectError("is the tag file itself", path=take, remedy="name the take, such as walk_01.bvh")
+    if arguments.action in ("accept", "reject"):
+        return _settle(arguments, file)
     if (arguments.action == "list") == bool(arguments.tags):
         what = "list takes no tags" if arguments.tags else f"{arguments.action} which tags?"
         raise ProjectError(what, key="tags", remedy="ambulo tag add walk_01.bvh injured --start 1.5 --stop 4")
@@ -89,6 +94,24 @@ def run(arguments: Arguments) -> Tagged:
     return Tagged(str(file), arguments.action, tuple(changed), rows)
 
 
+def _settle(arguments: Arguments, file: Path) -> Tagged:
+    """Accept or reject proposals."""
+    from ambulo.formats.proposal_file import Proposal, settle
+    from ambulo.formats.tag_edit import TagDocument
+    from ambulo.formats.tag_file import check_tag
+
+    wanted = {check_tag(tag) for tag in arguments.tags}
+
+    def chosen(entry: Proposal) -> bool:
+        times = (arguments.start in (None, entry.start)) and (arguments.stop in (None, entry.stop))
+        return times and (not wanted or entry.tag in wanted) and entry.confidence >= arguments.least
+
+    taken = settle(arguments.take, chosen, accept=arguments.action == "accept")
+    changed = tuple(TagLine(None, entry.start, entry.stop, entry.tag, 0, 0.0) for entry in taken)
+    rows = tuple(TagLine(row.line, *row.range) for row in TagDocument(file).rows)
+    return Tagged(str(file), arguments.action, changed, rows)
+
+
 def show(result: Tagged) -> None:
     """Print it."""
     print(f"{result.file}: {len(result.ranges)} ranges")
@@ -97,5 +120,5 @@ def show(result: Tagged) -> None:
         stop = "end" if entry.stop is None else f"{entry.stop:g}"
         more = f"  priority {entry.priority}" if entry.priority else ""
         more += f"  bonus {entry.bonus:g}" if entry.bonus else ""
-        sign = {"add": "+ ", "remove": "- ", "list": ""}[result.action]
+        sign = {"add": "+ ", "remove": "- ", "list": "", "accept": "+ ", "reject": "- "}[result.action]
         print(f"  {sign}{entry.tag:<24} {start} to {stop} s{more}")
