@@ -39,6 +39,7 @@ TITLES = {
     "check": "Checking takes",
     "lmm": "Learned motion matching",
     "posing": "Posing from a few points",
+    "posing_projection": "Posing: projection onto a skeleton",
 }
 
 SCRIPTS = ("idle", "forward", "circle", "square", "star", "wave", "turn_90", "turn_180", "strafe", "random_sticks")

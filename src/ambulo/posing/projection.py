@@ -44,7 +44,7 @@ class ProjectionSettings:
         limit_strength: weight of what goes past the limits.
     """
 
-    steps: int = 40
+    steps: int = 80
     prior: float = 0.1
     limit_strength: float = 3.0
 
