@@ -1,8 +1,8 @@
 """Trains the posing model that comes with ambulo, on the embedded takes: ``python -m ambulo.posing.embedded_model``.
 
 The takes are synthesized from seed 0, so anybody can train the same model again; of 20 minutes, every tenth take is
-held out to measure on. They only walk, run, jump and crouch, so each pose is learned once more with limbs that are moved
-at random (:mod:`~ambulo.posing.limbering`).
+held out to measure on. They only walk, run, jump and crouch, so each pose is learned once more with limbs that are
+moved at random (:mod:`~ambulo.posing.limbering`).
 """
 
 from __future__ import annotations
