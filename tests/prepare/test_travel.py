@@ -10,6 +10,8 @@ import pytest
 from ambulo.motion.kinematics import forward_motion
 from ambulo.motion.motion import Motion
 from ambulo.prepare.pipeline import prepare_take
+from ambulo.prepare.quality.check import check_motion
+from ambulo.prepare.repair.repair import repair_motion
 from ambulo.prepare.travel import feet_travel, with_travel
 from ambulo.synthesis.performance import synthesize
 
@@ -88,3 +90,13 @@ def test_standing_still_is_no_walk(walking: Motion) -> None:
     travel = feet_travel(still)
     assert not travel.in_place and travel.speed < 1e-6
     assert not feet_travel(still.slice(0, 2)).in_place
+
+
+def test_a_check_names_it_and_blames_no_feet(walking: Motion) -> None:
+    """Feet that a repair would pin to the ground are the last thing that such a clip needs."""
+    codes = {finding.code: finding for finding in check_motion(in_place(walking))}
+    assert "sliding" not in codes and "from_feet" in codes["in_place"].remedy
+    assert codes["in_place"].value == pytest.approx(feet_travel(in_place(walking)).speed)
+    assert "in_place" not in {finding.code for finding in check_motion(walking)}
+    report = repair_motion(in_place(walking))[1]
+    assert "feet" not in {step.operation for step in report.steps}

@@ -34,6 +34,7 @@ CODES: dict[str, str] = {
     "floating": "feet above the floor",
     "uneven": "feet stand at different heights",
     "sliding": "the foot that carries the body moves over the ground",
+    "in_place": "the feet walk, the body stays where it is",
     "bone_length": "a bone changes its length",
     "zero_length": "joints at the place of the joint above them",
 }

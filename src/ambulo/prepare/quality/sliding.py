@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ambulo.prepare.quality.examination import Examination, runs
 from ambulo.prepare.quality.finding import Finding
 from ambulo.prepare.quality.rate import GRAVITY
+from ambulo.prepare.travel import feet_travel
 
 DOWN = 0.04
 """Metres above the height of a standing foot up to which a foot is down."""
@@ -34,7 +35,7 @@ CREEP_MARGIN = 0.05
 
 
 def find_sliding(exam: Examination) -> list[Finding]:
-    """Stretches in which the carrying foot glides, and contacts that creep throughout."""
+    """Stretches in which the carrying foot glides, and contacts that creep; or that the take walks in place."""
     part = exam.usable
     if not exam.has_feet or part.stop - part.start < 3:
         return []
@@ -52,6 +53,20 @@ def find_sliding(exam: Examination) -> list[Finding]:
                 remedy="repair the feet (ambulo repair --feet)",
             )
         )
+    if found and exam.has_legs:
+        travel = feet_travel(exam.motion, exam.pose)
+        if travel.in_place:  # feet must glide then: nothing is wrong with them
+            return [
+                exam.finding(
+                    "in_place",
+                    "warning",
+                    (0, exam.motion.frame_count),
+                    f"it walks in place: its feet walk at {travel.speed:.2f} m/s, the body stays",
+                    value=travel.speed,
+                    unit="m/s",
+                    remedy='travel = "from_feet" in its [[sources]] table moves it on',
+                )
+            ]
     return found
 
 
