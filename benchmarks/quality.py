@@ -24,7 +24,7 @@ from ambulo.control.create import create_controller  # noqa: E402
 from ambulo.control.project_settings import project_settings  # noqa: E402
 from ambulo.database.database import Database  # noqa: E402
 from ambulo.errors import AmbuloError  # noqa: E402
-from ambulo.evaluation.gate import Bar, load_bars  # noqa: E402
+from ambulo.evaluation.gate import Bar, load_bars, mean_measure  # noqa: E402
 from ambulo.evaluation.measure import Measure  # noqa: E402
 from ambulo.evaluation.trials import TRIALS, Trial, run_trials  # noqa: E402
 from ambulo.matching.build import build, load_index  # noqa: E402
@@ -60,22 +60,39 @@ def trials_rows(folder: Path, what: str, controller_name: str, trials: tuple[Tri
 
     def collect(trial: Trial, measures: dict[str, Measure]) -> None:
         print(f"{what}: {trial.script}, {trial.seconds:g} s", file=sys.stderr)
-        n = round(trial.seconds * 60.0)
         for name, measure in measures.items():
-            if not math.isfinite(measure.value):
-                continue
             limits = [
                 bar.limit(measure)
                 for bar in bars
-                if bar.measure == name and (not bar.scripts or trial.script in bar.scripts)
+                if bar.measure == name and not bar.pooled and (not bar.scripts or trial.script in bar.scripts)
             ]
-            limit = next((limit for limit in limits if math.isfinite(limit)), None)
-            better = bool(measure.higher_is_better)
-            rows.append(Row(f"{what}, {trial.script}: {name}", n, measure.value, measure.unit, limit, better))
-            if measure.raw is not None and math.isfinite(measure.raw):
-                rows.append(Row(f"{what}, {trial.script}: {name} (raw)", n, measure.raw, measure.unit, None, better))
+            rows.extend(measure_rows(f"{what}, {trial.script}: {name}", round(trial.seconds * 60.0), measure, limits))
 
-    run_trials(controller, database, trials=trials, index=index, progress=collect)
+    results = run_trials(controller, database, trials=trials, index=index, progress=collect)
+    for bar in bars:
+        if bar.pooled:
+            pooled = mean_measure([row[bar.measure] for row in results.values() if is_known(row.get(bar.measure), bar)])
+            name = f"{what}, mean of all scripts: {bar.measure}"
+            rows += measure_rows(
+                name, round(sum(trial.seconds for trial in trials) * 60.0), pooled, [bar.limit(pooled)]
+            )
+    return rows
+
+
+def is_known(measure: Measure | None, bar: Bar) -> bool:
+    """Whether a bar can judge a measure, as :func:`ambulo.evaluation.gate.check` does."""
+    return measure is not None and math.isfinite(measure.value) and math.isfinite(bar.limit(measure))
+
+
+def measure_rows(name: str, n: int, measure: Measure, limits: list[float]) -> list[Row]:
+    """A row for a measure, with the first bar that has a height, and one for its raw value."""
+    if not math.isfinite(measure.value):
+        return []
+    limit = next((limit for limit in limits if math.isfinite(limit)), None)
+    better = bool(measure.higher_is_better)
+    rows = [Row(name, n, measure.value, measure.unit, limit, better)]
+    if measure.raw is not None and math.isfinite(measure.raw):
+        rows.append(Row(f"{name} (raw)", n, measure.raw, measure.unit, None, better))
     return rows
 
 

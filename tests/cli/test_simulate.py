@@ -13,6 +13,7 @@ import ambulo
 from ambulo.cli import main as command
 from ambulo.cli import new
 from ambulo.cli.simulate import PATHS, Arguments, make_script
+from ambulo.database.database import Database
 from ambulo.export import page
 from ambulo.matching.build import build
 
@@ -123,6 +124,31 @@ def test_a_film_is_written_where_the_extra_is(
     result = simulate(capsys, project, "--path", "circle", "--seconds", 0.5, "--out", tmp_path, "--video")
     data = Path(result["files"]["video"]).read_bytes()
     assert data[4:8] == b"ftyp"
+
+
+def test_preferences_and_events_change_what_is_shown_and_are_kept(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not page.PLAYER.is_file():
+        pytest.skip("the web player has not been built: python web/build.py")
+    known = Database.open(project).tags
+    event, preferred = (next(tag for tag in some if tag in known) for some in (("turn_left", "idle"), ("run", "stop")))
+    arguments = (project, "--path", "forward", "--seconds", 3)
+    plain = simulate(capsys, *arguments, "--out", tmp_path / "plain")
+    asked = simulate(
+        capsys, *arguments, "--prefer", f"{preferred},walk", "--event", f"{event}@1.5", "--out", tmp_path / "asked"
+    )
+    assert asked["measures"]["jerk"] != plain["measures"]["jerk"]
+    steps = json.loads((tmp_path / "asked" / "recording.json").read_text(encoding="utf-8"))["steps"]
+    assert steps[0]["prefer"] == [preferred, "walk"] and steps[0]["event"] == [[event, 1.5]]
+    assert "prefer" not in (tmp_path / "plain" / "recording.json").read_text(encoding="utf-8")
+    again = simulate(
+        capsys, project, "--input", tmp_path / "asked" / "recording.json", "--seconds", 3, "--out", tmp_path / "again"
+    )
+    assert again["measures"]["jerk"]["value"] == pytest.approx(asked["measures"]["jerk"]["value"], rel=1e-6)
+    assert repr(event) in refused(capsys, *arguments, "--event", f"{event}x@1.0")
+    assert "'walk'" in refused(capsys, *arguments, "--prefer", "walkk")
+    assert "TAG@SECONDS" in refused(capsys, *arguments, "--event", event)
 
 
 def test_refusals_name_what_is_wrong_and_what_to_do(

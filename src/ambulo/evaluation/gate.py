@@ -120,7 +120,7 @@ def check(results: Mapping[str, Mapping[str, Measure]], bars: Iterable[Bar]) -> 
                 f"the bar of {bar.measure!r} judged nothing: no script gave that measure", key=bar.measure
             )
         if bar.pooled:
-            judged = {f"mean of {len(judged)} scripts": _mean(list(judged.values()))}
+            judged = {f"mean of {len(judged)} scripts": mean_measure(list(judged.values()))}
         for script, measure in judged.items():
             limit = bar.limit(measure)
             if measure.value > limit:
@@ -128,7 +128,7 @@ def check(results: Mapping[str, Mapping[str, Measure]], bars: Iterable[Bar]) -> 
     return failures
 
 
-def _mean(measures: list[Measure]) -> Measure:
+def mean_measure(measures: list[Measure]) -> Measure:
     """Mean value beside mean raw value."""
     raws = [measure.raw for measure in measures if measure.raw is not None]
     value = sum(measure.value for measure in measures) / len(measures)
