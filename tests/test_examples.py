@@ -21,6 +21,7 @@ EXPECTED = {
     "08_learn_to_move.py": ["joints are", "all joints finite: True"],
     "10_injured.py": ["100% while hurt", "the captured style adds 0 states, 0 lines"],
     "12_pose_from_points.py": ["held within 0.", "out of reach: left_wrist", "120 poses from head and hands"],
+    "13_export.py": ["verify.py: agrees", "m there: True"],
     "11_check_a_take.py": ["frames 200 to 200, pop", "clean now: True"],
 }
 
