@@ -137,7 +137,7 @@ def scheme_rows(poser: Poser, bodies: dict[str, list[tuple[BodyPoints, np.ndarra
         before, after = errors / count
         sums += errors
         rows.append(Row(f"{scheme} points, {name}: error before projection", count, before, "cm"))
-        rows.append(Row(f"{scheme} points, {name}: error after projection", count, after, "cm", bar=round(before, 3)))
+        rows.append(Row(f"{scheme} points, {name}: error after projection", count, after, "cm"))
     pins = 1000.0 * np.concatenate(held)
     before, after = sums / total
     return [

@@ -137,7 +137,7 @@ def pose_from_points(
         track = point_track(track, tolerance=tolerance, turns=turns, look_at=look_at, rate=rate)
     options = PoseOptions(floor, smooth)
     body = skeleton if isinstance(skeleton, BodyPoints) else posing_body(skeleton)
-    projector = Projector(body)
+    projector = projector_of(body)
     track.check_reach(projector.body)
     for role in track.turns:
         if projector.body.index(role) < 0:
@@ -150,6 +150,15 @@ def pose_from_points(
         frame = int(np.flatnonzero(~known)[0])
         raise PosingError("no point is set", frame=frame, remedy="set at least one in every pose, or give a rate")
     return _project(projector, track, bridged, completed, options)
+
+
+def projector_of(body: BodyPoints) -> Projector:
+    """The projector of a body with the packaged limits, made once a body."""
+    kept = body.__dict__
+    if "_projector" not in kept:  # an editor asks many times a second; a body never changes
+        kept["_projector"] = Projector(body)
+    projector: Projector = kept["_projector"]
+    return projector
 
 
 def complete_track(poser: Poser, track: PointTrack, body: BodyPoints) -> tuple[Double, NDArray[np.bool_]]:
