@@ -110,6 +110,24 @@ def test_nothing_is_overwritten_unless_forced(tree: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "c_walk.bvh").exists()
 
 
+def test_a_take_is_not_written_onto_itself_even_if_forced(tree: Path, tmp_path: Path) -> None:
+    before = (tree / "a.bvh").read_bytes()
+    (tmp_path / "twin.bvh").symlink_to(tree / "a.bvh")
+    for target in (tree / "a.bvh", tree / "below" / ".." / "a.bvh", tmp_path / "twin.bvh"):
+        with pytest.raises(FormatError, match="never written to"):
+            convert(tree / "a.bvh", target, ConvertSettings(force=True, resample=15.0))
+    assert (tree / "a.bvh").read_bytes() == before
+
+
+def test_markers_and_formats_that_are_only_read_are_named(tmp_path: Path, cases: Path) -> None:
+    with pytest.raises(FormatError, match="2 markers are no skeleton"):
+        convert(cases / "c3d_occluded_marker_no_analog.c3d", tmp_path / "out.glb")
+    ambulo.save(take(0), tmp_path / "a.bvh")
+    for name in ("out.fbx", "out.c3d", "out.amc"):
+        with pytest.raises(FormatError, match="can be read but not written"):
+            convert(tmp_path / "a.bvh", tmp_path / name)
+
+
 def test_two_takes_never_become_one_file(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()

@@ -235,6 +235,8 @@ class _Work:
                 path=source,
                 remedy="rename one of them, or convert them apart",
             )
+        if place.exists() and place.samefile(source):
+            raise FormatError("the source is never written to", path=source, remedy="give another target")
         if place.exists() and not self.settings.force:
             raise FormatError(f"{place} is there already", path=source, remedy="give --force to overwrite it")
 
