@@ -102,7 +102,7 @@ class SearchSettings:
     impatient_emphasis: float = 8.0
     surround: float = 2.0
     memory: float = 1.0
-    memory_margin: float = 0.15
+    memory_margin: float = 0.1
     memory_brief: float = 0.35
     dwell: float = 0.0
     rest_speed: float = 0.0
