@@ -127,3 +127,11 @@ def test_old_parts_go_but_those_of_the_version_before_stay(bucket, make_project)
         versions.append({part[0] for parts in files.values() for part in parts})
         bucket.invalidate_cache()
     assert parts(bucket) == versions[1] | versions[2]
+
+
+def test_verbs_take_a_url(bucket, make_project, capsys):
+    project = make_project("walk_a.bvh")
+    assert run(["build", str(project), "--folder", URL, "--json"]) == 0
+    assert msgspec.json.decode(capsys.readouterr().out)["folder"] == URL
+    assert run(["query", URL, "locomotion and not mirrored", "--json"]) == 0
+    assert len(msgspec.json.decode(capsys.readouterr().out)["ranges"]) == 1
