@@ -86,7 +86,7 @@ def test_poses_between_keys_lie_between_them(poser: Poser, body: BodyPoints) -> 
     keys = {name: np.full((21, 3), np.nan) for name in WRIST}
     for name, at in WRIST.items():
         keys[name][0] = at
-        keys[name][20] = np.array(at) + [0.0, 0.0, 0.3]
+        keys[name][20] = np.add(at, [0.0, 0.0, 0.3])
     done = pose_from_points(keys, body, rate=20.0, poser=poser)
     hips = done.points[:, POINTS.index("hips"), 2]
     assert hips[0] == pytest.approx(0.0, abs=0.001)

@@ -107,7 +107,7 @@ def test_a_far_pin_is_stretched_towards_and_named(
     done = projector.project(points, pinned=np.append(feet, wrist))
     assert done.unreachable[0].point in ("left_wrist", "neck", "hips")
     assert "left_wrist" in {off.point for off in done.unreachable}
-    assert done.unreachable[0].metres == pytest.approx(done.errors[0, feet.tolist() + [wrist]].max())
+    assert done.unreachable[0].metres == pytest.approx(done.errors[0, [*feet.tolist(), wrist]].max())
     at = done.points[0]
     elbow = at[POINTS.index("left_elbow")]
     upper, lower = elbow - at[shoulder], at[wrist] - elbow

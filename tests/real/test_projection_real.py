@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.errors import AmbuloError, PosingError
+from ambulo.errors import AmbuloError
 from ambulo.formats.registry import load, load_all
 from ambulo.maths import quaternions
 from ambulo.motion.humanoid import with_detected_roles
@@ -81,5 +81,5 @@ def test_characters_are_posed(real_data: Path, name: str) -> None:
 
 def test_a_character_without_hands_is_refused(real_data: Path) -> None:
     motions = load_all(real_data / "free/characters/robot_14clips.glb")
-    with pytest.raises((PosingError, AmbuloError), match="hand|plays"):
+    with pytest.raises(AmbuloError, match=r"hand|plays"):
         posing_body(motions[0])

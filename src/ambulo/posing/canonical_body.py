@@ -71,7 +71,7 @@ class CanonicalBody:
         far = ways[np.ix_(self.owners, self.owners)] + arms[:, None] + arms[None]
         same = self.owners[:, None] == self.owners[None]
         apart = np.linalg.norm(self.sites[:, None] - self.sites[None], axis=-1)
-        return np.where(same, apart, far)
+        return np.asarray(np.where(same, apart, far), np.float64)
 
     def canonical(self, global_rotations: NDArray[np.floating]) -> Double:
         """From global rotations ``[..., J, 4]`` to canonical ones of the moving joints ``[..., M, 4]``."""
