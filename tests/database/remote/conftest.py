@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ambulo.database.remote import databases, sources
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +32,9 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AMBULO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COPIES", str(tmp_path / "cache"))
+    for module in (sources, databases):  # not $AMBULO_CACHE: compiled kernels are kept there as well
+        monkeypatch.setattr(module, "user_cache", lambda: Path(os.environ["COPIES"]))
 
 
 @pytest.fixture

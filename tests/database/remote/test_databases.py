@@ -35,7 +35,7 @@ def test_built_there_opened_here_and_only_changes_move(bucket, make_project, tmp
     assert report.folder == URL and not (project / "database").exists()
     first = parts(bucket)
     build(project, folder=tmp_path / "local")
-    monkeypatch.setenv("AMBULO_CACHE", str(tmp_path / "elsewhere"))  # another machine
+    monkeypatch.setenv("COPIES", str(tmp_path / "elsewhere"))  # another machine
     database, local = Database.open(Path(URL)), Database.open(tmp_path / "local")
     assert database.folder == databases.copy_folder(URL)
     assert np.array_equal(database.rotations, local.rotations) and database.digest == local.digest
@@ -59,10 +59,10 @@ def test_built_there_opened_here_and_only_changes_move(bucket, make_project, tmp
         monkeypatch.setattr(files, "cat_file", lambda path: asked.append(path.rpartition("/")[2]) or cat_file(path))
         return files, root
 
-    monkeypatch.setenv("AMBULO_CACHE", str(tmp_path / "third"))
+    monkeypatch.setenv("COPIES", str(tmp_path / "third"))
     monkeypatch.setattr(databases, "open_address", counting)
     assert len(Database.open(URL).clips) == 6
-    monkeypatch.setenv("AMBULO_CACHE", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("COPIES", str(tmp_path / "elsewhere"))
     asked.clear()
     assert len(Database.open(URL).clips) == 6
     assert set(asked) - {"published.json"} <= second - first
@@ -107,7 +107,7 @@ def test_damage_and_absence_are_told(bucket, make_project, tmp_path, monkeypatch
     published = msgspec.json.decode(bucket.cat_file("moves/database/published.json"))
     name = published["files"]["frames/rotations.safetensors"][1][0]
     bucket.pipe_file(f"moves/database/parts/{name}", b"noise")
-    monkeypatch.setenv("AMBULO_CACHE", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("COPIES", str(tmp_path / "elsewhere"))
     with pytest.raises(DatabaseError, match="damaged"):
         Database.open(URL)
     assert not list((tmp_path / "elsewhere" / "databases").glob("*.building"))
