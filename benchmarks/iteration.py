@@ -127,7 +127,34 @@ def main() -> None:
         row("nothing changed", lambda n: None)
         for stage, seconds in told.items():
             rows.append(Row(f"  of one take added: {stage}", report["frames"], seconds, "s"))
+        with tempfile.TemporaryDirectory() as small:
+            rows += dropped_in(Path(small))
     harness.report(rows, args)
+
+
+def dropped_in(folder: Path) -> list[Row]:
+    """The story of "injured" in a project of 20 clips: takes dropped in, until the character moves by them."""
+    import ambulo
+    from ambulo.prepare.stylise.limp import Limp
+    from ambulo.prepare.stylise.style import Operator, stylise
+    from ambulo.synthesis.performance import synthesize
+
+    takes = folder / "takes"
+    takes.mkdir()
+    performances = [p for seed in range(4) for p in synthesize(seed, 2.0)][:10]
+    for number, performance in enumerate(performances):
+        ambulo.save(performance.motion, takes / f"{number}.bvh")
+    (folder / "ambulo.toml").write_text('name = "small"\n[[sources]]\npath = "takes"\ntags_from = []\n')
+    playable(folder)
+    limp = stylise(performances[0].motion, [Operator(limp=Limp(side="left", amount=0.7))])[0]
+    ambulo.save(limp, takes / "limp.bvh")
+    (takes / "limp.tags.csv").write_text("start,stop,tag\n,,injured\n")
+    seconds, found = playable(folder)
+    name = "an injured take dropped into 20 clips"
+    return [
+        Row(f"{name}, to playable", found["frames"], seconds, "s", bar=BAR),
+        Row(f"{name}, processor time", found["frames"], found["cpu"], "s"),
+    ]
 
 
 if __name__ == "__main__":
