@@ -84,8 +84,8 @@ def run(arguments: Arguments) -> Outcome:
 
     if arguments.points is None:
         raise AmbuloError("which points?", key="points", remedy="give a JSON file with --points FILE")
-    if not (np.isfinite(arguments.tolerance) and arguments.tolerance >= 0.0):
-        raise PosingError("a tolerance is a length in metres, zero or more", key="tolerance")
+    if not 0.0 <= arguments.tolerance <= 10.0:
+        raise PosingError("a tolerance is a length in metres, from 0 to 10", key="tolerance")
     body = posing_body(None if arguments.skeleton is None else _target(arguments.skeleton), arguments.height)
     track = None
     if arguments.source == "points":

@@ -281,7 +281,7 @@ def _key_point(point: Any, number: int, frame: int) -> tuple[float, float, float
         raise PosingError(f"{where} is neither [x, y, confidence] nor [x, y, z, confidence]", frame=frame)
     numbers = []
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or np.isinf(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e7:
             raise PosingError(f"{where} has a number that is none", frame=frame)
         numbers.append(float(value))
     return (numbers[0], numbers[1], numbers[2], numbers[3])

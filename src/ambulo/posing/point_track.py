@@ -16,6 +16,7 @@ Double = NDArray[np.float64]
 
 TOO_FAR = 1.5
 """Points farther apart than this many times what the body allows are a mistake, not a wish."""
+_FARTHEST = 1e6
 _DRIFT = 0.6
 _LARGEST_DRIFT = 0.15
 
@@ -43,13 +44,15 @@ class PointTrack:
     def __post_init__(self) -> None:
         if not len(self.look_at):
             object.__setattr__(self, "look_at", np.full((len(self.positions), 3), np.nan))
-        if np.isinf(self.positions).any():
-            frame, point = np.argwhere(np.isinf(self.positions).any(axis=-1))[0]
+        far = np.nan_to_num(np.abs(self.positions), nan=0.0).max(axis=-1) > _FARTHEST
+        if far.any():
+            frame, point = np.argwhere(far)[0]
             name = POINTS[self.indices[point]]
-            raise PosingError(f"the position of {name!r} is no finite number", key=name, frame=int(frame))
-        if not (np.isfinite(self.tolerances).all() and (self.tolerances >= 0.0).all()):
-            raise PosingError("a tolerance is a length in metres, zero or more", key="tolerance")
-        if self.rate is not None and not (np.isfinite(self.rate) and self.rate > 0.0):
+            what = "no finite number" if np.isinf(self.positions[frame, point]).any() else "over a thousand km away"
+            raise PosingError(f"the position of {name!r} is {what}", key=name, frame=int(frame))
+        if not (np.isfinite(self.tolerances).all() and ((0.0 <= self.tolerances) & (self.tolerances <= 10.0)).all()):
+            raise PosingError("a tolerance is a length in metres, from 0 to 10", key="tolerance")
+        if self.rate is not None and not 1e-3 <= self.rate <= 1e5:
             raise PosingError(f"a rate of {self.rate} poses a second is not possible", key="rate")
         if not (self.is_set.any() or self.turns):
             raise PosingError("no point is set", remedy=f"set at least one of: {', '.join(POINTS)}")
