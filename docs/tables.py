@@ -37,6 +37,8 @@ TITLES = {
     "studio": "The studio",
     "quality": "Quality of motion",
     "check": "Checking takes",
+    "iteration": "Iterating on a project",
+    "autotag": "Auto-tagging",
     "lmm": "Learned motion matching",
     "posing": "Posing from a few points",
     "posing_projection": "Posing: projection onto a skeleton",
