@@ -19,12 +19,14 @@ from pathlib import Path
 WEB = Path(__file__).resolve().parent
 OUTPUTS = (
     WEB.parent / "src" / "ambulo" / "studio" / "static" / "index.html",
+    WEB.parent / "src" / "ambulo" / "studio" / "static" / "pose.html",
     WEB.parent / "src" / "ambulo" / "export" / "static" / "player.js",
     WEB.parent / "src" / "ambulo" / "export" / "static" / "live.js",
 )
 SOURCES = (
     "src",
     "index.html",
+    "pose.html",
     "package.json",
     "package-lock.json",
     "tsconfig.json",

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from ambulo.studio import messages as m
+from ambulo.studio import pose_messages as p
 from ambulo.studio.typescript import typescript
 
 MESSAGES_TS = Path(__file__).resolve().parents[2] / "web" / "src" / "messages.ts"
@@ -30,8 +31,9 @@ def test_typescript_of_a_message() -> None:
     assert "end_offsets: (number[] | null)[];" in text
     assert "runner_up: CandidateInfo | null;" in text
     interfaces = [line for line in text.splitlines() if line.startswith("export interface")]
-    structs = [kind for kind in vars(m).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
-    named = [kind.__name__ for kind in structs if kind is not msgspec.Struct and not kind.__name__.startswith("_")]
+    known = [*vars(m).values(), *vars(p).values()]
+    structs = [kind for kind in known if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+    named = {kind.__name__ for kind in structs if kind is not msgspec.Struct and not kind.__name__.startswith("_")}
     assert sorted(interfaces) == sorted(f"export interface {name} {{" for name in named)
 
 

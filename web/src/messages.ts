@@ -1,4 +1,4 @@
-// Written by `python -m ambulo.studio.typescript web/src/messages.ts` from studio/messages.py: do not edit.
+// Written by `python -m ambulo.studio.typescript web/src/messages.ts` from studio/*messages.py: do not edit.
 
 export const PROTOCOL_VERSION = 1;
 
@@ -210,6 +210,68 @@ export interface InputFile {
   text: string;
 }
 
+/** Find the pose whose points lie where they are pinned. */
+export interface SolvePose {
+  type: "solve_pose";
+  pins: Record<string, [number, number, number]>;
+  floor?: boolean;
+  sequence?: number;
+}
+
+/** A point: the smallest scheme that sets it, its partner on the other side, and where it sits on which joint. */
+export interface PosePoint {
+  name: string;
+  scheme: number;
+  mirrored: number;
+  joint: number;
+  offset: number[];
+}
+
+/** All that the posing page needs to know: the body, its points, the model, and the pins to begin with. */
+export interface PoseHello {
+  type: "pose_hello";
+  project: string;
+  model: string;
+  skeleton: SkeletonInfo;
+  bind: BindInfo;
+  points: PosePoint[];
+  start: Record<string, number[]>;
+}
+
+/** A pin that the body does not reach, and by how much. */
+export interface UnreachedPin {
+  point: string;
+  millimetres: number;
+}
+
+/** A pose: local joint positions ``[3 J]`` (metres) and rotations ``[4 J]`` (x, y, z, w), and what it cost. */
+export interface Posed {
+  type: "posed";
+  sequence: number;
+  positions: number[];
+  rotations: number[];
+  unreached: UnreachedPin[];
+  microseconds: number;
+}
+
+/** A key on the timeline: seconds and pins. */
+export interface KeyPose {
+  time: number;
+  pins: Record<string, [number, number, number]>;
+}
+
+/** Keys to be saved as a file of motion; posted to ``/pose/save``. */
+export interface SaveKeys {
+  keys: KeyPose[];
+  format: "bvh" | "glb";
+  floor?: boolean;
+  rate?: number;
+}
+
 export type ClientMessage = Input | Seen | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart | SaveInput;
 
 export type ServerMessage = Hello | Status | Choice | Stats | Problem | Rebuild | InputFile;
+
+export type PoseClientMessage = SolvePose;
+
+export type PoseServerMessage = PoseHello | Posed | Problem;

@@ -29,6 +29,7 @@ from ambulo.studio import messages, uploads
 from ambulo.studio.clock import Clock
 from ambulo.studio.guard import Budget, LoopbackGuard, refusal
 from ambulo.studio.live import LiveProjects
+from ambulo.studio.pose_routes import PoseDesk
 from ambulo.studio.session import Session
 
 log = logging.getLogger(__name__)
@@ -272,9 +273,12 @@ def create_app(
         StudioError: the page was not built.
     """
     house = _House(session, port, places)
+    desk = PoseDesk(port, lambda: house.clock.session.project)
     return Starlette(
         routes=[
             WebSocketRoute("/ws", house.serve),
+            WebSocketRoute("/pose/ws", desk.serve),
+            Route("/pose/save", desk.save, methods=["POST"]),
             Route("/takes", house.take_file, methods=["POST"]),
             Mount("/", _PageFiles(directory=static or static_folder(), html=True)),
         ],

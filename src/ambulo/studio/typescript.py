@@ -5,30 +5,39 @@ A test compares the file with what this module would write, so the two ends cann
 
 from __future__ import annotations
 
+import json
 import sys
+from itertools import chain
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec.inspect as inspect
 
-from ambulo.studio import messages
+from ambulo.studio import messages, pose_messages
 
 
 def typescript() -> str:
     """The text of ``web/src/messages.ts``."""
-    client = [inspect.type_info(kind) for kind in get_args(messages.ClientMessage)]
-    server = [inspect.type_info(kind) for kind in get_args(messages.ServerMessage)]
+    unions = {
+        "ClientMessage": _members(messages.ClientMessage),
+        "ServerMessage": _members(messages.ServerMessage),
+        "PoseClientMessage": _members(pose_messages.PoseClientMessage),
+        "PoseServerMessage": _members(pose_messages.PoseServerMessage),
+    }
     structs: dict[str, inspect.StructType] = {}
-    for root in (*client, *server):
+    for root in (*chain.from_iterable(unions.values()), inspect.type_info(pose_messages.SaveKeys)):
         _collect(root, structs)
     parts = [
-        "// Written by `python -m ambulo.studio.typescript web/src/messages.ts` from studio/messages.py: do not edit.",
+        "// Written by `python -m ambulo.studio.typescript web/src/messages.ts` from studio/*messages.py: do not edit.",
         f"export const PROTOCOL_VERSION = {messages.PROTOCOL_VERSION};",
         *(_interface(struct) for struct in structs.values()),
-        _union("ClientMessage", client),
-        _union("ServerMessage", server),
+        *(_union(name, kinds) for name, kinds in unions.items()),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _members(union: Any) -> list[inspect.Type]:
+    return [inspect.type_info(kind) for kind in get_args(union) or (union,)]
 
 
 def _collect(kind: inspect.Type, into: dict[str, inspect.StructType]) -> None:
@@ -72,6 +81,8 @@ def _type(kind: inspect.Type) -> str:
             return "string"
         case inspect.NoneType():
             return "null"
+        case inspect.LiteralType():
+            return " | ".join(json.dumps(value) for value in kind.values)
         case inspect.ListType():
             item = _type(kind.item_type)
             return f"({item})[]" if "|" in item else f"{item}[]"

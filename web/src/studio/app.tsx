@@ -17,6 +17,7 @@ export function App({ actions, trail }: { actions: Actions; trail: () => Trail }
       <Head />
       <div class="corner">
         <Pace />
+        <a class="link" href="pose.html" title="Pose this body by a few points">pose</a>
         <button title="Panels (P)" aria-pressed={panelsOpen.value} onClick={actions.panels}>panels</button>
         <button title="Dark or light (T)" aria-label="Dark or light" onClick={actions.theme}><Icon name="theme" /></button>
         <button title="Keys (?)" aria-label="Keys" onClick={actions.help}><Icon name="help" /></button>
