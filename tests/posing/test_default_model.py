@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from ambulo.posing.observations import observe_points
 from ambulo.posing.points import POINTS, SCHEMES, point_indices
@@ -48,3 +49,14 @@ def test_three_points_make_an_upright_body_that_reaches() -> None:
     head, ankles = points[POINTS.index("head")], points[point_indices(["left_ankle", "right_ankle"])]
     assert 1.3 < head[1] < 1.8 and np.abs(head[[0, 2]]).max() < 0.3
     assert (ankles[:, 1] > -0.1).all() and (ankles[:, 1] < 0.35).all()
+
+
+@pytest.mark.parametrize("wrist", [(0.68, 1.42, 0.0), (0.2, 1.9, 0.1), (0.25, 1.3, 0.6)], ids=["aside", "up", "ahead"])
+def test_reaching_hands_leave_the_body_upright(wrist: tuple[float, float, float]) -> None:
+    # The takes never raise a hand; a model of them alone leans the trunk back by half a metre instead.
+    right = (-wrist[0], wrist[1], wrist[2])
+    names = ["hips", "left_wrist", "right_wrist", "left_ankle", "right_ankle"]
+    at = [(0.0, 0.95, 0.0), wrist, right, (0.12, 0.09, 0.0), (-0.12, 0.09, 0.0)]
+    points = Poser.default().complete(observe_points(names, np.array(at)))[0]
+    head = points[POINTS.index("head")]
+    assert 1.4 < head[1] < 1.7 and np.abs(head[[0, 2]]).max() < 0.25
