@@ -50,7 +50,7 @@ class PointTrack:
             name = POINTS[self.indices[point]]
             what = "no finite number" if np.isinf(self.positions[frame, point]).any() else "over a thousand km away"
             raise PosingError(f"the position of {name!r} is {what}", key=name, frame=int(frame))
-        if not (np.isfinite(self.tolerances).all() and ((0.0 <= self.tolerances) & (self.tolerances <= 10.0)).all()):
+        if not (np.isfinite(self.tolerances).all() and ((self.tolerances >= 0.0) & (self.tolerances <= 10.0)).all()):
             raise PosingError("a tolerance is a length in metres, from 0 to 10", key="tolerance")
         if self.rate is not None and not 1e-3 <= self.rate <= 1e5:
             raise PosingError(f"a rate of {self.rate} poses a second is not possible", key="rate")
