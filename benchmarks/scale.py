@@ -66,18 +66,18 @@ BUILD = (
     + """
 import json, os, sys
 from ambulo.matching.build import build
-stages, last = {}, [None, time.perf_counter()]
+stages, processor, last = {}, {}, [None, time.perf_counter(), time.process_time()]
 def tell(stage, done, total):
-    now = time.perf_counter()
+    now, spent = time.perf_counter(), time.process_time()
     if last[0] is not None:
         stages[last[0]] = stages.get(last[0], 0.0) + now - last[1]
-    last[:] = [stage, now]
+        processor[last[0]] = processor.get(last[0], 0.0) + spent - last[2]
+    last[:] = [stage, now, spent]
 report = build(sys.argv[1], jobs=int(sys.argv[2]) or None, progress=tell)
 tell("end", 1, 1)
-times = os.times()
-print(json.dumps({"stages": stages, "clips": report.clips, "frames": report.frames, "wall": report.wall_seconds,
-    "cpu": sum(times[:4]), "megabytes": report.megabytes, "workers": report.workers, "problems": len(report.problems),
-    **memory()}))
+print(json.dumps({"stages": stages, "processor": processor, "clips": report.clips, "frames": report.frames,
+    "wall": report.wall_seconds, "cpu": sum(os.times()[:4]), "megabytes": report.megabytes,
+    "workers": report.workers, "problems": len(report.problems), **memory()}))
 """
 )
 
@@ -171,6 +171,11 @@ def measure(folder: Path, count: int, takes: list[tuple[str, str, list[str]]], j
         shutil.rmtree(project)
 
 
+def alone_of(found: dict) -> float:
+    """Processor seconds of the stages that are not shared out."""
+    return sum(found["processor"].get(stage, 0.0) for stage in ("scan", "write", "index", "end"))
+
+
 def rows_of(count: int, found: dict) -> list[Row]:
     """The rows of one size."""
     ask, stages = found["ask"], found["stages"]
@@ -179,6 +184,8 @@ def rows_of(count: int, found: dict) -> list[Row]:
         Row("build, processor", count, found["cpu"], "s"),
         Row("build, processor a clip", count, 1e3 * found["cpu"] / count, "ms"),
         *(Row(f"build, {stage}", count, stages[stage], "s") for stage in ("scan", "prepare", "write", "index")),
+        # The processor time of what one process does alone, however many prepare.
+        Row("build, not shared out, processor", count, alone_of(found), "s"),
         Row("build, own memory at most", count, found["own"], "MB"),
         Row("build, resident memory at most", count, found["resident"], "MB"),
         Row("frames", count, found["frames"], "frames"),

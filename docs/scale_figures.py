@@ -66,15 +66,15 @@ def measured(found: dict[str, dict[int, float]]) -> list[str]:
 
 def sums(found: dict[str, dict[int, float]]) -> list[str]:
     """What follows for larger sets, by the slope of the last step."""
-    sizes = sorted(found["frames"])
-    before, last = sizes[-2:]
 
     def at(name: str, clips: int) -> float:
         row = found[name]
+        before, last = sorted(row)[-2:]
         return row[last] + (row[last] - row[before]) / (last - before) * (clips - last)
 
     def power(name: str, clips: int) -> float:
         row = found[name]
+        before, last = sorted(row)[-2:]
         return row[last] * (clips / last) ** (math.log(row[last] / row[before]) / math.log(last / before))
 
     targets = (100_000, 1_000_000)
@@ -85,9 +85,10 @@ def sums(found: dict[str, dict[int, float]]) -> list[str]:
         ("database", lambda n: number(at("on the disk", n) / 1e3) + " GB"),
         ("- of it features and index, what a search reads from", lambda n: number(at("frames", n) * 236e-9) + " GB"),
         ("processor time of a build", lambda n: number(at("build, processor", n) / 3600) + " h"),
+        ("- of it not shared out", lambda n: number(at("build, not shared out, processor", n) / 3600) + " h"),
         *(
             (f"build by {workers} workers", lambda n, w=workers: number(build_hours(at, n, w)) + " h")
-            for workers in (2, 16, 128, 1024)
+            for workers in (2, 16, 128)
         ),
         ("own memory of the build's process", lambda n: number(at("build, own memory at most", n) / 1e3) + " GB"),
         ("own memory of an open database", lambda n: number(at("open, own memory", n) / 1e3) + " GB"),
@@ -102,7 +103,7 @@ def sums(found: dict[str, dict[int, float]]) -> list[str]:
 
 def build_hours(at, clips: int, workers: int) -> float:
     """Preparing is shared out, the rest is done by one process."""
-    alone = at("build, write", clips) + at("build, index", clips) + at("build, scan", clips)
+    alone = at("build, not shared out, processor", clips)
     return ((at("build, processor", clips) - alone) / workers + alone) / 3600
 
 
