@@ -29,6 +29,8 @@ TOE_FLOOR, ANKLE_FLOOR, TOE_CEILING = 0, 1, 2
 
 # A leg that IK stretches keeps this much of its length at most: from quite straight, a knee would snap.
 _STRAIGHTEST = 0.99
+# Nor is one that the animation itself holds straight solved beyond this part of it: the knee's angle would be noise.
+_SOLVABLE = 0.9999
 
 
 @kernel
@@ -135,6 +137,8 @@ def solve_leg(
         wished = (target[0] + k * (wished[0] - target[0]), lowest, target[2] + k * (wished[2] - target[2]))
     distance = vec_length(vec_subtract(wished, hip))
     reach = soft_limit(distance, vec_length(vec_subtract(ankle, hip)), longest, margin)
+    whole = vec_length(vec_subtract(knee, hip)) + vec_length(vec_subtract(ankle, knee))
+    reach = min(reach, _SOLVABLE * whole)
     if reach < distance - 1e-9:
         wished = place_ankle(hip, target, wished, foot_length, reach)
     above_q = quaternion4(global_rotations, n, above)
