@@ -158,6 +158,7 @@ class Graph:
     def __init__(self, name: str) -> None:
         self.name = name
         self._nodes: list[Any] = []
+        self._made: dict[tuple[str, tuple[str, ...], str], list[Value]] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._initializers: list[Any] = []
         self._inputs: list[Any] = []
@@ -199,9 +200,13 @@ class Graph:
     def ops(self, kind: str, count: int, *inputs: Any, **attributes: Any) -> list[Value]:
         """An operator with several outputs."""
         names = [(value if isinstance(value, Value) else self.constant(value)).name for value in inputs]
+        key = (kind, tuple(names), repr(sorted(attributes.items())))
+        if key in self._made:  # said twice, computed once
+            return self._made[key]
         outputs = [f"v{len(self._nodes)}" if count == 1 else f"v{len(self._nodes)}_{k}" for k in range(count)]
         self._nodes.append(_onnx().helper.make_node(kind, names, outputs, **attributes))
-        return [Value(self, name) for name in outputs]
+        self._made[key] = [Value(self, name) for name in outputs]
+        return self._made[key]
 
     def where(self, condition: Value, yes: Any, no: Any) -> Value:
         """``yes`` where the condition holds, else ``no``."""

@@ -165,26 +165,42 @@ def heading_quaternion(heading: Value) -> Value:
 
 
 def forward_kinematics(positions: Value, rotations: Value, parents: NDArray[np.int32]) -> tuple[Value, Value]:
-    """Positions ``[N, J, 3]`` and rotations ``[N, J, 4]`` in the world of local ones, a level of the tree at a time."""
+    """Positions ``[N, J, 3]`` and rotations ``[N, J, 4]`` in the world of local ones, a level of the tree at a time.
+
+    A joint is one matrix ``[8, 8]``, the transform of points beside that of quaternions, so that a level is one product.
+    """
     g = positions.graph
+    terms = g.join(_pairs(rotations, rotations, 3, 4), positions, rotations, rotations.part(0, 1) * 0.0 + 1.0)
+    local = terms.dot(_joint_table()).reshape(0, 0, 8, 8)
     depth = np.zeros(len(parents), np.int64)
     for joint, parent in enumerate(parents):
         depth[joint] = depth[parent] + 1 if parent >= 0 else 0
     order: list[int] = []
-    done_p: Value | None = None
-    done_q: Value | None = None
+    levels: list[Value] = []
+    above: list[int] = []
     for level in range(int(depth.max()) + 1):
         joints = np.flatnonzero(depth == level)
-        p, q = positions.pick(joints, 1), rotations.pick(joints, 1)
-        if done_p is None or done_q is None:
-            done_p, done_q = p, q
-        else:
-            above = np.array([order.index(int(parents[joint])) for joint in joints], np.int64)
-            up_q = done_q.pick(above, 1)
-            p = done_p.pick(above, 1) + quat_rotate(up_q, p)
-            q = quat_multiply(up_q, q)
-            done_p, done_q = g.join(done_p, p, axis=1), g.join(done_q, q, axis=1)
-        order += joints.tolist()
-    assert done_p is not None and done_q is not None
-    back = np.argsort(np.array(order, np.int64))
-    return done_p.pick(back, 1), done_q.pick(back, 1)
+        own = local.pick(joints, 1)
+        if levels:
+            own = (
+                levels[-1].pick(np.array([above.index(int(parents[joint])) for joint in joints], np.int64), 1).dot(own)
+            )
+        levels.append(own)
+        above = joints.tolist()
+        order += above
+    world = g.join(*levels, axis=1).pick(np.argsort(np.array(order, np.int64)), 1).reshape(0, 0, 64)
+    return world.pick(np.array([3, 11, 19]), -1), world.pick(np.array([39, 47, 55, 63]), -1)
+
+
+@lru_cache(maxsize=1)
+def _joint_table() -> NDArray[np.float32]:
+    """The matrix ``[8, 8]`` of a joint as a linear map ``[24, 64]`` of the products of its quaternion's components, its
+    position, its quaternion, and 1."""
+    table = np.zeros((24, 8, 8), np.float32)
+    table[:16, :3, :3] = _tables()[1].reshape(16, 3, 3)
+    for axis in range(3):
+        table[16 + axis, axis, 3] = 1.0
+    table[23, 3, 3] = 1.0
+    # The product of quaternions as a matrix of the left one.
+    table[19:23, 4:, 4:] = _tables()[0].reshape(4, 4, 4).transpose(0, 2, 1)
+    return table.reshape(24, 64)

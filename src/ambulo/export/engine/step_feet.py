@@ -187,20 +187,24 @@ def lock_feet(
     """
     index = np.asarray(geometry.legs, np.int64)
     fresh, jumped = (state["fresh"] > 0.5).wide(1), transitioned.wide(1)
-    world, turns = forward_kinematics(joints.positions, joints.rotations, parents)
-    animated_world, _ = forward_kinematics(animated.positions, animated.rotations, parents)
-    ground = joints.positions.at(0, 1).part(1, 2)
-    shift = (joints.positions.at(0, 1) - animated_world.at(0, 1)).wide(1)
-    toe = animated_world.pick(index[:, 3], 1) + shift
-    legs: Legs = legs_at(g, geometry, world, turns)
+    # Seen from the root, lengths keep their digits wherever in the world it is.
+    root = joints.positions.at(0, 1).wide(1)
+    others = np.ones((1, len(parents), 1), np.float32)
+    others[0, 0] = 0.0
+    around, turns = forward_kinematics(joints.positions * others, joints.rotations, parents)
+    animated_around, _ = forward_kinematics(animated.positions * others, animated.rotations, parents)
+    ground, own_toe = root.at(1), animated_around.pick(index[:, 3], 1)
+    toe = own_toe + root
+    legs: Legs = legs_at(g, geometry, around, turns)
     margin, most = settings.stretch_margin, settings.pelvis_drop
     reach = legs.longest + length(legs.sole) - margin
     point, shown = state["feet_point"], state["feet_toe"]
-    held = g.stack(point.at(0), shown.at(1), point.at(2))
+    held = g.stack(point.at(0), shown.at(1), point.at(2)) - root
     stretched = (state["feet_locked"] > 0.5) & (needed_drop(g, legs.hip, held, reach) > most)
     toes = track_toes(g, state, toe, contacts > 0.5, jumped, fresh, stretched, ground, geometry.heights, settings, dt)
-    own_reach = g.greater_of(reach - margin, length(toe - legs.hip))
-    wants = g.lesser_of(needed_drop(g, legs.hip, toes.target, own_reach), most)
+    target = toes.target - root
+    own_reach = g.greater_of(reach - margin, length(own_toe - legs.hip))
+    wants = g.lesser_of(needed_drop(g, legs.hip, target, own_reach), most)
     wanted = g.where(toes.locked, wants, 0.0).most(1)
     before = state["feet_drop"]
     offset, speed = fade(before.at(0) - wanted, before.at(1), settings.drop_half_life, dt)
@@ -210,7 +214,7 @@ def lock_feet(
     positions = joints.positions - drop.wide(1, 2) * pelvis
     velocities = joints.velocities - speed.wide(1, 2) * pelvis
 
-    solved = solve_legs(g, geometry, legs, toes.target, drop, ground, margin)
+    solved = solve_legs(g, geometry, legs, target, drop, margin)
     count = len(parents)
     places = np.arange(count)
     for f in range(2):
@@ -222,9 +226,9 @@ def lock_feet(
     old_turning = joints.angular_velocities.pick(index[:, :4].reshape(-1), 1)
     turning = g.where(fresh.wide(-1), old_turning, turning)
     angular = g.join(joints.angular_velocities, turning, axis=1).pick(places, 1)
-    world_after, _ = forward_kinematics(positions, rotations, parents)
-    height = world_after.pick(index[:, 3], 1).at(1)
-    lifted = height > ground + _row(geometry.heights[:, 2]) + _NEAR_GROUND
+    after, _ = forward_kinematics(positions * others, rotations, parents)
+    height = after.pick(index[:, 3], 1).at(1)
+    lifted = height > _row(geometry.heights[:, 2] + _NEAR_GROUND)
     slots = {
         **toes.slots,
         "feet_drop": g.stack(drop, speed),

@@ -20,13 +20,13 @@ from ambulo.export.engine.graph_maths import (
     quat_rotate,
 )
 
-_STRAIGHTEST = 0.99
+_STRAIGHTEST, _SOLVABLE = 0.99, 0.9999
 _FAR = 1e9
 
 
 @dataclass(frozen=True)
 class Legs:
-    """Joints of both legs ``[N, 2, 3]`` in the world, rotations ``[N, 2, 4]``, and how far each reaches ``[N, 2]``."""
+    """Joints of both legs ``[N, 2, 3]`` from the root, rotations ``[N, 2, 4]``, and how far each reaches ``[N, 2]``."""
 
     hip: Value
     knee: Value
@@ -41,7 +41,7 @@ class Legs:
 
 
 def legs_at(g: Graph, geometry: FootGeometry, world: Value, turns: Value) -> Legs:
-    """Both legs of poses in the world."""
+    """Both legs of poses seen from the root."""
     index = np.asarray(geometry.legs, np.int64)
     hip, knee, ankle, toe = (world.pick(index[:, k], 1) for k in range(4))
     upper_q, lower_q, foot_q, toe_q, above_q = (turns.pick(index[:, k], 1) for k in range(5))
@@ -91,15 +91,16 @@ def _place_ankle(g: Graph, hip: Value, target: Value, ankle: Value, foot_length:
     return g.where(tiny.wide(-1), short, g.where(line.wide(-1), straight, bent))
 
 
-def solve_legs(
-    g: Graph, geometry: FootGeometry, legs: Legs, target: Value, drop: Value, ground: Value, margin: float
-) -> Value:
-    """Local rotations ``[N, 2, 4, 4]`` of upper leg, lower leg, foot and toe that bring the toes to their targets."""
+def solve_legs(g: Graph, geometry: FootGeometry, legs: Legs, target: Value, drop: Value, margin: float) -> Value:
+    """Local rotations ``[N, 2, 4, 4]`` of upper leg, lower leg, foot and toe that bring the toes to their targets.
+
+    Legs and targets are seen from the root, which is on the ground.
+    """
     down = drop.wide(1, 2) * np.array([[[0, 1, 0]]], np.float32)
     hip, knee, ankle = legs.hip - down, legs.knee - down, legs.ankle - down
     foot_length = length(legs.sole)
     wished = target - legs.sole
-    lowest = ground + np.asarray(geometry.heights[:, 1], np.float32)[None]
+    lowest = drop.wide(1) * 0.0 + np.asarray(geometry.heights[:, 1], np.float32)[None]
     rise = g.lesser_of(g.greater_of(lowest - target.at(1), -foot_length), foot_length)
     wx, wz = wished.at(0) - target.at(0), wished.at(2) - target.at(2)
     k = g.greater_of(foot_length * foot_length - rise * rise, 0.0).sqrt() / g.greater_of(hypot(wx, wz), 1e-9)
@@ -107,6 +108,7 @@ def solve_legs(
     wished = g.where((wished.at(1) < lowest).wide(-1), lifted, wished)
     distance = length(wished - hip)
     reach = soft_limit(g, distance, length(ankle - hip), legs.longest, margin)
+    reach = g.lesser_of(reach, _SOLVABLE * (length(knee - hip) + length(ankle - knee)))
     placed = _place_ankle(g, hip, target, wished, foot_length, reach)
     wished = g.where((reach < distance - 1e-7).wide(-1), placed, wished)
     hint = quat_rotate(legs.upper_q, legs.upper_q.part(0, 3) * 0.0 + np.asarray(geometry.knees, np.float32)[None])
