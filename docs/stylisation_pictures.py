@@ -43,7 +43,7 @@ def main() -> None:
         frames=list(range(COLUMNS * len(ROWS))),
         columns=COLUMNS,
         view="side",
-        cell=(76, 112),
+        cell=(68, 98),
         global_rotations=np.concatenate(rotations),
         follow=False,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import shutil
 import threading
 import time
@@ -73,6 +74,8 @@ def page(project: Path, tmp_path: Path) -> Iterator[tuple[Driver, Path]]:
 def drop(driver: Driver, *files: tuple[str, bytes]) -> None:
     driver.page.evaluate(DROP, [[name, base64.b64encode(data).decode()] for name, data in files])
     assert "Drop takes here" in driver.page.locator(".drop-zone").inner_text()
+    if folder := os.environ.get("AMBULO_PICTURES"):
+        driver.page.screenshot(path=f"{folder}/live-drop.png")
     driver.page.evaluate("window.dropNow()")
     driver.page.wait_for_selector(".drop-zone", state="detached")
 
@@ -91,7 +94,8 @@ def test_a_dropped_take_appears_and_the_character_is_where_it_was(page: tuple[Dr
     assert np.linalg.norm(np.array(after["position"]) - before["position"]) < 0.3
     assert after["tick"] > before["tick"]
     assert not after["paused"]
-    driver.page.screenshot(path=str(tmp_path / "dropped.png"))
+    if folder_of_pictures := os.environ.get("AMBULO_PICTURES"):
+        driver.page.screenshot(path=f"{folder_of_pictures}/live.png")
     driver.page.keyboard.press("KeyP")
     driver.page.get_by_role("button", name="quite_new", exact=True).click(timeout=60_000)
     driver.until(lambda state: state["status"]["required_tags"] == ["quite_new"])
