@@ -69,11 +69,15 @@ def sums(found: dict[str, dict[int, float]]) -> list[str]:
 
     def at(name: str, clips: int) -> float:
         row = found[name]
+        if len(row) == 1:  # in proportion
+            return clips * next(iter(row.values())) / next(iter(row))
         before, last = sorted(row)[-2:]
         return row[last] + (row[last] - row[before]) / (last - before) * (clips - last)
 
     def power(name: str, clips: int) -> float:
         row = found[name]
+        if len(row) == 1:  # in proportion
+            return clips * next(iter(row.values())) / next(iter(row))
         before, last = sorted(row)[-2:]
         return row[last] * (clips / last) ** (math.log(row[last] / row[before]) / math.log(last / before))
 
