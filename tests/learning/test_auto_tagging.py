@@ -156,3 +156,20 @@ def test_proposals_are_settled_one_by_one(tmp_path: Path) -> None:
     assert not proposal_file_of(take).exists()
     with pytest.raises(ProjectError, match="nothing is proposed"):
         settle(take, lambda entry: True, accept=True)
+
+
+def test_a_review_asks_for_each_and_leaves_what_is_not_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import io
+
+    from ambulo.cli.autotag import _review
+
+    take = tmp_path / "walk.bvh"
+    rows = [Proposal(0.0, 1.0, "walk", 0.9), Proposal(1.0, 2.0, "run", 0.8), Proposal(2.0, 3.0, "jump", 0.7)]
+    write_proposals(proposal_file_of(take), rows)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\nn\n\n"))
+    _review(take)
+    assert [entry.tag for entry in read_tag_file(tag_file_of(take))] == ["walk"]
+    assert read_proposals(proposal_file_of(take)) == rows[2:]
+    assert "jump 2 to 3 s, 70%" in capsys.readouterr().err
