@@ -167,7 +167,7 @@ def heading_quaternion(heading: Value) -> Value:
 def forward_kinematics(positions: Value, rotations: Value, parents: NDArray[np.int32]) -> tuple[Value, Value]:
     """Positions ``[N, J, 3]`` and rotations ``[N, J, 4]`` in the world of local ones, a level of the tree at a time.
 
-    A joint is one matrix ``[8, 8]``, the transform of points beside that of quaternions, so that a level is one product.
+    A joint is one matrix ``[8, 8]``, transforms of points beside those of quaternions: a level is one product.
     """
     g = positions.graph
     terms = g.join(_pairs(rotations, rotations, 3, 4), positions, rotations, rotations.part(0, 1) * 0.0 + 1.0)
