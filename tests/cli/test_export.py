@@ -1,0 +1,56 @@
+"""``ambulo export``: what is written, what is said, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ambulo.cli.main import run
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export") / "walker"
+    assert run(["new", str(folder), "--minutes", "1", "--json"]) == 0
+    assert run(["build", str(folder), "--jobs", "1", "--json"]) == 0
+    return folder
+
+
+def test_an_export_says_what_it_wrote(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    capsys.readouterr()
+    assert run(["export", str(project), "--controller", "mm", "--target", "godot", "--tags", "walk", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    folder = project / "export" / "godot-mm"
+    assert told["folder"] == str(folder) and told["licences"][0]["licence"] == "Apache-2.0" and told["notes"] == []
+    assert {path.name for path in folder.iterdir()} == set(told["files"])
+    assert max(told["differences"].values()) < 1e-4
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["tag_sets"] == [["walk"]] and manifest["non_commercial"] is False
+
+
+def test_other_layouts_need_no_onnx(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["export", str(project), "--target", "holden", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "database.bin" in shown and "note: 25 bones" in shown and "licence: Apache-2.0" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--target", "unreel"], "no target 'unreel'"),
+        (["--controller", "mm", "--tags", "flying"], "flying"),
+        (["--controller", "lmm"], "no model 'lmm' was trained yet"),
+        (["--controller", "mm", "--characters", "-1"], "characters"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], reason: str
+) -> None:
+    capsys.readouterr()
+    assert run(["export", str(project), *words, "--out", str(tmp_path / "out")]) == 2
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
