@@ -136,7 +136,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
         trials = [row for row in result["rows"] if is_trial(row)]
         shown = table([row for row in result["rows"] if not is_trial(row)]) if name != "quality" else []
         if name == "quality":
-            shown = quality(result["rows"], SCRIPTS)
+            shown = quality(result["rows"], (*SCRIPTS, "mean of all scripts"))
         elif trials:  # controllers side by side
             shown += ["", "Value / the same measure of the raw data:", "", *quality(trials, SCRIPTS)]
         command = result.get("command", f"python benchmarks/{name}.py")
