@@ -98,7 +98,6 @@ def sums(found: dict[str, dict[int, float]]) -> list[str]:
         ("own memory of an open database", lambda n: number(at("open, own memory", n) / 1e3) + " GB"),
         ("open, with its index", lambda n: number(at("open, with its index", n) / 1e3) + " s"),
         ("query p50, by its power", lambda n: number(power("query, p50", n)) + " us"),
-        ("query p99, by its power", lambda n: number(power("query, p99", n)) + " us"),
     ]
     for label, cell in entries:
         lines.append(f"| {label} | " + " | ".join(cell(clips) for clips in targets) + " |")
