@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from ambulo.export.engine.verify import distance
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NODE = shutil.which("node")
 WEB = Path(__file__).parents[3] / "web"
+ORT_WEB = Path(os.environ.get("AMBULO_ORT_WEB", WEB / "node_modules" / "onnxruntime-web" / "dist" / "ort.node.min.mjs"))
 
 pytestmark = pytest.mark.skipif(
     not web_page.LIVE.is_file(), reason="the web script has not been built: python web/build.py"
@@ -70,6 +72,18 @@ def test_node_replays_the_recording(exported: Path, tmp_path: Path) -> None:
     check(json.loads(done.stdout)["frames"], arrays)
 
 
+@pytest.mark.skipif(NODE is None or not ORT_WEB.is_file(), reason="no onnxruntime-web here: set AMBULO_ORT_WEB")
+def test_onnxruntime_web_replays_the_recording(exported: Path, tmp_path: Path) -> None:
+    lists, arrays = golden_lists(exported)
+    (tmp_path / "golden.json").write_text(json.dumps(lists))
+    command = [str(NODE), str(WEB / "engines" / "replay_ort.mjs"), str(ORT_WEB), str(exported / "controller.onnx")]
+    done = subprocess.run(
+        [*command, str(tmp_path / "golden.json")], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    check(json.loads(done.stdout)["frames"], arrays)
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 def test_a_browser_plays_the_file(exported: Path) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")
@@ -94,7 +108,8 @@ def test_a_browser_plays_the_file(exported: Path) -> None:
                 """(golden) => {
                     let state = golden.state;
                     return golden.in_dt.map((dt, k) => {
-                        const out = ambulo.run({state, velocity: golden.in_velocity[k], facing: golden.in_facing[k], dt});
+                        const [velocity, facing] = [golden.in_velocity[k], golden.in_facing[k]];
+                        const out = ambulo.run({state, velocity, facing, dt});
                         state = out.state_next;
                         return {local_positions: out.local_positions, local_rotations: out.local_rotations,
                                 contacts: out.contacts};
