@@ -15,7 +15,7 @@ from ambulo.learning.training import train
 from ambulo.posing.points import POINTS
 from ambulo.posing.pose_set import PoseSet, gather_poses, take_points
 from ambulo.posing.poser import Poser, PoserManifest
-from ambulo.posing.poser_training import PRESETS, train_on
+from ambulo.posing.poser_training import PoserPreset, train_on
 from ambulo.posing.scheme_networks import SchemeNetwork, SchemeTask
 
 SETS = {
@@ -119,13 +119,16 @@ def embedded(minutes: float) -> Split:
     return Split("embedded", poses.of_takes(~held), poses.of_takes(held))
 
 
-def our_model(split: Split, preset: str) -> Poser:
+def our_model(split: Split, steps: int) -> Poser:
     """The one model of a split, trained if it is not in the cache."""
     folder = cache() / split.name / "poser"
     if not (folder / "manifest.json").is_file():
-        print(f"training poser on {len(split.training):,} poses ({preset}) ...", file=sys.stderr)
+        print(f"training poser on {len(split.training):,} poses ({steps:,} steps) ...", file=sys.stderr)
         manifest = PoserManifest(data=f"benchmark, split by {split.name}")
-        train_on(split.training, split.held_out, folder, preset=PRESETS[preset], precision="float32", manifest=manifest)
+        preset = PoserPreset(steps, 512)
+        train_on(
+            split.training, split.held_out, folder, name="combat", preset=preset, precision="float32", manifest=manifest
+        )
     return Poser.load(folder)
 
 

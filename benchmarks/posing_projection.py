@@ -38,6 +38,7 @@ from ambulo.posing.points import POINT_COUNT, SCHEMES, mirror_points, point_indi
 from ambulo.posing.pose_from_points import pose_from_points  # noqa: E402
 from ambulo.posing.poser import Poser, PoserManifest  # noqa: E402
 from ambulo.posing.projection import Projector  # noqa: E402
+from ambulo.prepare.floor import floor_height  # noqa: E402
 from ambulo.prepare.trim import usable_range  # noqa: E402
 from ambulo.synthesis.performance import synthesize  # noqa: E402
 
@@ -95,7 +96,9 @@ def poses_of(motion: Motion) -> tuple[BodyPoints, np.ndarray]:
     pose = forward_motion(motion)
     body = body_points(reference_pose(motion.skeleton, motion, pose))
     step = max(1, round(motion.rate / 15.0))
-    return body, body.of_pose(pose.positions[::step], pose.rotations[::step]).astype(np.float64)
+    points = body.of_pose(pose.positions[::step], pose.rotations[::step]).astype(np.float64)
+    points[..., 1] += floor_height(motion, pose=pose).offset  # as the model's own poses are
+    return body, points
 
 
 def bone_error(body: BodyPoints, positions: np.ndarray, rotations: np.ndarray) -> float:

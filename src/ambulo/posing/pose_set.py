@@ -17,6 +17,7 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.reference_pose import reference_pose
 from ambulo.posing.body_points import body_points
 from ambulo.posing.points import POINT_COUNT
+from ambulo.prepare.floor import floor_height
 from ambulo.prepare.trim import usable_range
 
 Float = NDArray[np.float32]
@@ -53,7 +54,9 @@ class PoseSet:
 def take_points(motion: Motion, *, rate: float = 15.0) -> tuple[Float, float]:
     """The points of a take's poses, about ``rate`` a second, scaled to the standard body.
 
-    Frames that preparation would trim (calibration poses) are left out.
+    Frames that preparation would trim (calibration poses) are left out. The floor that the feet stand on is moved to
+    y = 0 where it is off by more than preparation tolerates: captured floors differ by up to a hand, which a model
+    would take for crouching.
 
     Returns:
         ``[N, 43, 3]`` and the body's scale.
@@ -68,6 +71,7 @@ def take_points(motion: Motion, *, rate: float = 15.0) -> tuple[Float, float]:
     body = body_points(reference_pose(motion.skeleton, motion, pose))
     step = max(1, round(motion.rate / rate))
     points = body.of_pose(pose.positions[::step], pose.rotations[::step])
+    points[..., 1] += np.float32(floor_height(motion, pose=pose).offset)
     sound = np.isfinite(points).all(axis=(1, 2))
     return points[sound] / np.float32(body.scale), body.scale
 
