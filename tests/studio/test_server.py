@@ -256,9 +256,9 @@ def test_a_refusal_reaches_only_the_page_that_asked(port: int) -> None:
         asking, other = Page(first), Page(second)
         asking.until(type="status")
         other.until(type="status")
-        asking.send(type="set_tags", required=["no such tag"])
+        asking.send(type="set_tags", required=["levitation"])
         problem = asking.until(type="problem")
-        assert problem["key"] == "no such tag"
+        assert problem["key"] == "levitation"
         asking.send(type="rate", rate=0.25)
         seen: list[str] = []
         while True:

@@ -74,6 +74,18 @@ export interface SaveInput {
   type: "save_input";
 }
 
+/** Train learned motion matching on the project that is open, in a process of its own. */
+export interface Train {
+  type: "train";
+  preset: string;
+  resume?: boolean;
+}
+
+/** Stop the training; what it has learned is kept to go on from. */
+export interface StopTraining {
+  type: "stop_training";
+}
+
 /** The skeleton; offsets in metres, ``end_offsets`` null where the file has none. */
 export interface SkeletonInfo {
   names: string[];
@@ -203,6 +215,29 @@ export interface Rebuild {
   remedy?: string | null;
 }
 
+/** What one network has learned so far: steps done of how many, seconds that are left (null before it is known), the */
+export interface NetworkCurve {
+  name: string;
+  step: number;
+  steps: number;
+  remaining: number | null;
+  loss: [number, number][];
+  validation: [number, Record<string, number>][];
+}
+
+/** The training of learned motion matching: ``impossible`` here (``text`` and ``remedy`` say why), ``none`` yet, */
+export interface Training {
+  type: "training";
+  project: string;
+  state: string;
+  preset: string;
+  presets: string[];
+  text: string;
+  remedy: string | null;
+  seconds: number;
+  networks: NetworkCurve[];
+}
+
 /** The answer to ``save_input``, for the page that asked: a file's name and text. */
 export interface InputFile {
   type: "input_file";
@@ -268,9 +303,9 @@ export interface SaveKeys {
   rate?: number;
 }
 
-export type ClientMessage = Input | Seen | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart | SaveInput;
+export type ClientMessage = Input | Seen | Pause | Step | Rate | Rewind | SetWeights | SetTags | ChooseController | ChooseProject | Restart | SaveInput | Train | StopTraining;
 
-export type ServerMessage = Hello | Status | Choice | Stats | Problem | Rebuild | InputFile;
+export type ServerMessage = Hello | Status | Choice | Stats | Problem | Rebuild | Training | InputFile;
 
 export type PoseClientMessage = SolvePose;
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { blendPose, MAGIC, readFrame } from "../src/studio/frames";
 import { inOrder, nameFor, stemOf } from "../src/studio/dropped_names";
+import { curvePath, duration } from "../src/studio/curves";
 import { gaitsFor } from "../src/studio/steering";
 import { Trail } from "../src/studio/trail";
 
@@ -102,5 +103,20 @@ describe("dropped files", () => {
     expect(nameFor("run.tags.csv", given)).toBe("run.tags.csv");
     expect(nameFor("walk.01.bvh", given)).toBe("walk.01.bvh");
     expect(["walk.01.bvh", "walk.01.tags.csv", "noending"].map(stemOf)).toEqual(["walk.01", "walk.01", "noending"]);
+  });
+});
+
+describe("a training's curve", () => {
+  test("falls on a logarithmic scale, from the left to where the training is", () => {
+    expect(curvePath([[0, 100], [50, 10], [100, 1]], 200, 300, 46)).toBe("M0.0 3.0L75.0 23.0L150.0 43.0");
+  });
+
+  test("leaves out what is no number", () => {
+    expect(curvePath([], 200, 300, 46)).toBe("");
+    expect(curvePath([[0, NaN], [10, 0], [20, 5]], 20, 300, 46)).toMatch(/^M300\.0 /);
+  });
+
+  test("says how long it takes", () => {
+    expect([3.4, 89, 600, 7200, -1].map(duration)).toEqual(["3 s", "89 s", "10 min", "2.0 h", "0 s"]);
   });
 });

@@ -7,12 +7,22 @@ skeleton. The wrappers keep what they know, so that the change is smoothed like 
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from ambulo.control.controller import Controller
 from ambulo.control.database_controller import DatabaseController
 from ambulo.control.intent import Intent
+from ambulo.control.player_state import PlayerState
 from ambulo.errors import ControlError
+
+
+@runtime_checkable
+class Arriving(Protocol):
+    """A controller with which a character of a database's controller can go on, where it is and as it is."""
+
+    def arrive(self, state: PlayerState, before: DatabaseController, intent: Intent) -> Any:
+        """Its state. ``state`` is that of ``before``; not changed."""
+        ...
 
 
 def hand_over(state: Any, before: Controller, after: Controller, intent: Intent) -> Any:
@@ -36,7 +46,7 @@ def hand_over(state: Any, before: Controller, after: Controller, intent: Intent)
     inner_before, inner_after = getattr(before, "inner", None), getattr(after, "inner", None)
     if inner_before is not None and inner_after is not None and type(before) is type(after):
         return replace(state, inner=hand_over(state.inner, inner_before, inner_after, intent))
-    if isinstance(before, DatabaseController) and isinstance(after, DatabaseController):
+    if isinstance(before, DatabaseController) and isinstance(after, Arriving):
         plain = {entry.name for entry in fields(DatabaseController.state_kind)}
         player = DatabaseController.state_kind(**{name: getattr(state, name) for name in plain})
         return after.arrive(player, before, intent)

@@ -32,6 +32,8 @@ from ambulo.learning.lmm_names import FrameNames
 from ambulo.motion.skeleton import Skeleton
 
 if TYPE_CHECKING:
+    from ambulo.control.database_controller import DatabaseController
+    from ambulo.control.player_state import PlayerState
     from ambulo.database.database import Database
     from ambulo.matching.index import SearchIndex
 
@@ -192,6 +194,32 @@ class LearnedMotionMatching:
             jumped=np.zeros(count, np.bool_),
             eager=np.zeros(count, np.bool_),
             playhead=np.full(count, -1.0) if self._names is None else self._names.nearest(self._raw(values)),
+        )
+
+    def arrive(self, state: PlayerState, before: DatabaseController, intent: Intent) -> LmmState:
+        """Characters that motion matching has played go on here: where they are, from the pose that they are in.
+
+        The first step projects in any case and says that it jumped, so that wrappers smooth the change.
+
+        Args:
+            state: of ``before``; not changed.
+            before: what they were played by. Poses go on where it plays the database that frames are named by.
+            intent: what they are asked next.
+        """
+        count = len(state.root)
+        started = self.start(count)
+        values = started.values
+        if self._names is not None and before.database is self._names.database:
+            raw = np.stack([self._names.raw(int(frame)) for frame in state.playhead])
+            values = self._projector(np.ascontiguousarray((raw - self._mean) * self._coefficients, np.float32))
+        return replace(
+            started,
+            values=values,
+            timer=np.zeros(count),
+            wish=state.wish.copy(),
+            root=state.root.copy(),
+            simulation=state.simulation.copy(),
+            since=np.full(count, 2.0 * self.own.refresh),
         )
 
     def step(self, state: LmmState, intent: Intent, dt: float) -> tuple[LmmState, Pose]:

@@ -112,6 +112,22 @@ class SaveInput(_Message, tag="save_input", frozen=True):
     """Send what was asked in the moments kept, up to the one shown, as a file for ``ambulo simulate --input``."""
 
 
+class Train(_Message, tag="train", frozen=True):
+    """Train learned motion matching on the project that is open, in a process of its own.
+
+    Attributes:
+        preset: how large and how long.
+        resume: go on where it was stopped.
+    """
+
+    preset: Name
+    resume: bool = False
+
+
+class StopTraining(_Message, tag="stop_training", frozen=True):
+    """Stop the training; what it has learned is kept to go on from."""
+
+
 ClientMessage = (
     Input
     | Seen
@@ -125,6 +141,8 @@ ClientMessage = (
     | ChooseProject
     | Restart
     | SaveInput
+    | Train
+    | StopTraining
 )
 
 
@@ -271,6 +289,34 @@ class Rebuild(_Message, tag="rebuild", frozen=True):
     remedy: str | None = None
 
 
+class NetworkCurve(Struct, frozen=True):
+    """What one network has learned so far: steps done of how many, seconds that are left (null before it is known), the
+    loss as (step, loss), and what was measured on held-out data as (step, measure -> value).
+    """
+
+    name: str
+    step: int
+    steps: int
+    remaining: float | None
+    loss: list[tuple[int, float]]
+    validation: list[tuple[int, dict[str, float]]]
+
+
+class Training(_Message, tag="training", frozen=True):
+    """The training of learned motion matching: ``impossible`` here (``text`` and ``remedy`` say why), ``none`` yet,
+    ``running``, ``stopping``, ``stopped``, ``done`` or ``failed``. Sent when a page comes and while it runs.
+    """
+
+    project: str
+    state: str
+    preset: str
+    presets: list[str]
+    text: str
+    remedy: str | None
+    seconds: float
+    networks: list[NetworkCurve]
+
+
 class InputFile(_Message, tag="input_file", frozen=True):
     """The answer to ``save_input``, for the page that asked: a file's name and text."""
 
@@ -278,7 +324,7 @@ class InputFile(_Message, tag="input_file", frozen=True):
     text: str
 
 
-ServerMessage = Hello | Status | Choice | Stats | Problem | Rebuild | InputFile
+ServerMessage = Hello | Status | Choice | Stats | Problem | Rebuild | Training | InputFile
 
 _decoder: msgspec.json.Decoder[ClientMessage] = msgspec.json.Decoder(ClientMessage)
 _encoder = msgspec.json.Encoder()

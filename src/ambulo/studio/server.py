@@ -12,9 +12,11 @@ import socket
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import msgspec
+import numpy as np
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -24,13 +26,15 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from ambulo.control.intent import Intent
 from ambulo.errors import AmbuloError, StudioError
 from ambulo.studio import messages, uploads
-from ambulo.studio.clock import Clock
+from ambulo.studio.clock import Clock, problem_of
 from ambulo.studio.guard import Budget, LoopbackGuard, refusal
 from ambulo.studio.live import LiveProjects
 from ambulo.studio.pose_routes import PoseDesk
-from ambulo.studio.session import Session
+from ambulo.studio.session import STEP_RATE, Session
+from ambulo.studio.training import MODEL, LmmTrainer, TrainingDesk
 
 log = logging.getLogger(__name__)
 
@@ -128,10 +132,13 @@ class _Page:
 class _House:
     """All connected pages and the clock that feeds them."""
 
-    def __init__(self, session: Session, port: int, places: dict[str, Path] | None) -> None:
+    def __init__(
+        self, session: Session, port: int, places: dict[str, Path] | None, trainer: LmmTrainer | None = None
+    ) -> None:
         self.port = port
         self.clock = Clock(session, self._spread_frame, self._spread_message)
         self.live = None if not places else LiveProjects(places, self.clock, self._spread_message)
+        self.training = TrainingDesk(places or {}, self._spread_message, self._play_trained, trainer)
         self.pages: set[_Page] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._taking = asyncio.Lock()
@@ -145,6 +152,7 @@ class _House:
         try:
             yield
         finally:
+            await asyncio.to_thread(self.training.close)
             if self.live is not None:
                 await asyncio.to_thread(self.live.stop)
             await asyncio.to_thread(self.clock.stop)
@@ -160,6 +168,7 @@ class _House:
         self.clock.greet(page.tell)
         if self.live is not None and self.live.last is not None and self.live.last.state != "ready":
             page.tell(self.live.last)
+        page.tell(self.training.greeting())
         sender = asyncio.create_task(page.send_all())
         try:
             await self._receive(page)
@@ -196,8 +205,36 @@ class _House:
                 continue
             if isinstance(message, messages.Seen):
                 page.see(message.frames)
+            elif isinstance(message, messages.Train | messages.StopTraining):
+                self._train(message, page)
             else:
                 self.clock.post(message, page.tell)
+
+    def _train(self, message: messages.Train | messages.StopTraining, page: _Page) -> None:
+        try:
+            if isinstance(message, messages.Train):
+                self.training.train(self.clock.session.project.name, message.preset, resume=message.resume)
+            else:
+                self.training.stop()
+        except AmbuloError as error:
+            page.tell(problem_of(error))
+
+    def _play_trained(self, name: str) -> bool:
+        """Go on with a model that was trained just now, once all that takes long is done in this thread."""
+        project = self.clock.session.project
+        if project.name != name:
+            return False
+        controller = project.controller(MODEL)
+        controller.step(controller.start(), Intent(np.zeros((1, 3), np.float32)), 1.0 / STEP_RATE)
+        swapped: SimpleQueue[AmbuloError | None] = SimpleQueue()
+        self.clock.do(
+            lambda session: session.play_trained(project, MODEL),
+            lambda: swapped.put(None),
+            lambda error: swapped.put(error),
+        )
+        if (error := swapped.get(timeout=30.0)) is not None:
+            raise error
+        return self.clock.session.project is project
 
     async def take_file(self, request: Request) -> Response:
         """A file that was dropped on the page: ``POST /takes?name=walk_01.bvh`` with its content."""
@@ -258,7 +295,12 @@ def _refused(error: AmbuloError) -> Response:
 
 
 def create_app(
-    session: Session, *, port: int, static: Path | None = None, places: dict[str, Path] | None = None
+    session: Session,
+    *,
+    port: int,
+    static: Path | None = None,
+    places: dict[str, Path] | None = None,
+    trainer: LmmTrainer | None = None,
 ) -> ASGIApp:
     """The ASGI application.
 
@@ -267,12 +309,13 @@ def create_app(
         port: where it will listen; Host and Origin are checked against it.
         static: folder of the page; the built one by default.
         places: name of a project -> its folder, of projects that are watched, built again when their files change, and
-            that files may be dropped into; none where it is left out.
+            that files may be dropped into, and models be trained for; none where it is left out.
+        trainer: how models are trained.
 
     Raises:
         StudioError: the page was not built.
     """
-    house = _House(session, port, places)
+    house = _House(session, port, places, trainer)
     desk = PoseDesk(port, lambda: house.clock.session.project)
     return Starlette(
         routes=[

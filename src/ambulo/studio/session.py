@@ -174,8 +174,8 @@ class Session:
             case messages.Input():
                 self.wish = Wish(message.velocity, message.facing, message.sequence)
                 return []
-            case messages.Seen():
-                return []  # between the page and its connection; the character does not care
+            case messages.Seen() | messages.Train() | messages.StopTraining():
+                return []  # for the server; the character does not care
             case messages.Pause():
                 self.paused = message.paused
                 return [self.status()]
@@ -270,8 +270,25 @@ class Session:
 
     def _choose_controller(self, name: str) -> None:
         controller = self.project.controller(name).with_weights(self._weights)
-        self._start(self._start_here(controller), controller)
+        try:
+            state = hand_over(self.now.state, self._controller, controller, self._intent())
+        except ControlError:  # of another kind: it begins standing, where the character is
+            state = self._start_here(controller)
+        self._start(state, controller)
         self._controller, self.controller_name = controller, name
+
+    def play_trained(self, project: OpenProject, name: str) -> Reply:
+        """Go on with a controller that was just trained, where the character is, if that project is still open.
+
+        Returns what all pages should be told: there is one more to choose from.
+
+        Raises:
+            AmbuloError: it cannot do what is asked of the character; the one before goes on.
+        """
+        if self.project is not project:
+            return []
+        self._choose_controller(name)
+        return [self.hello(), self.status()]
 
     def _choose_project(self, name: str, controller_name: str) -> None:
         if name not in self.projects:

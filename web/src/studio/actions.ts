@@ -17,6 +17,8 @@ export interface Actions {
   tags(required: string[]): void;
   controller(name: string): void;
   project(name: string): void;
+  train(preset: string, resume: boolean): void;
+  stopTraining(): void;
   layer(layer: keyof Layers): void;
   follow(): void;
   recentre(): void;
@@ -50,6 +52,8 @@ export function makeActions(send: (message: ClientMessage) => void, view: { rece
     tags: (required) => send({ type: "set_tags", required }),
     controller: (name) => send({ type: "choose_controller", name }),
     project: (name) => send({ type: "choose_project", name }),
+    train: (preset, resume) => send({ type: "train", preset, resume }),
+    stopTraining: () => send({ type: "stop_training" }),
     layer: (layer) => (store.layers.value = { ...store.layers.value, [layer]: !store.layers.value[layer] }),
     follow: () => view.setFollow((store.follow.value = !store.follow.value)),
     recentre: () => view.recentre(),

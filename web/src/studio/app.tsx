@@ -8,6 +8,7 @@ import { HELP } from "./keys";
 import { ProjectPanel } from "./project_panel";
 import { connected, gamepad, helpOpen, panelsOpen, problem, readout, rebuild, stats, strafeLock } from "./store";
 import { TimeBar } from "./time_bar";
+import { TrainPanel } from "./train_panel";
 import type { Trail } from "./trail";
 import { WeightsPanel } from "./weights_panel";
 
@@ -25,6 +26,7 @@ export function App({ actions, trail }: { actions: Actions; trail: () => Trail }
       {panelsOpen.value && (
         <aside class="side">
           <ProjectPanel actions={actions} />
+          <TrainPanel actions={actions} />
           <ChoicePanel />
           <WeightsPanel actions={actions} />
         </aside>

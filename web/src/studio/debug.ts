@@ -23,7 +23,7 @@ export function exposeDebug(world: World, connection: Connection, frameCount: ()
       cameraForward: world.stage.camera.forward().toArray(), cameraYaw: world.stage.camera.yaw,
       latency: connection.latency,
       clip: store.hello.value?.clips[frame.clip]?.name ?? null,
-      status: store.status.value, choice: store.choice.value, stats: store.stats.value, problem: store.problem.value, rebuild: store.rebuild.value, clips: store.hello.value?.clips.map((clip) => clip.name) ?? [],
+      status: store.status.value, choice: store.choice.value, stats: store.stats.value, problem: store.problem.value, rebuild: store.rebuild.value, training: store.training.value, clips: store.hello.value?.clips.map((clip) => clip.name) ?? [],
       triangles: world.stage.renderer.info.render.triangles,
     };
   };

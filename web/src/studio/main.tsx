@@ -73,6 +73,7 @@ function receive(message: ServerMessage): void {
     case "stats": store.stats.value = message; break;
     case "input_file": saveFile(message.name, message.text); break;
     case "rebuild": showRebuild(message); break;
+    case "training": store.training.value = message; break;
     case "problem": store.problem.value = message; break;
   }
 }

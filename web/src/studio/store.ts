@@ -1,7 +1,7 @@
 // What the panels show, as signals. The scene itself does not go through here: sixty frames a second need no diffing.
 
 import { signal } from "@preact/signals";
-import type { Choice, Hello, Problem, Rebuild, Stats, Status } from "../messages";
+import type { Choice, Hello, Problem, Rebuild, Stats, Status, Training } from "../messages";
 import { ALL_LAYERS, type Layers } from "../scene/character_view";
 import { preferredTheme, type ThemeName } from "../scene/theme";
 
@@ -24,6 +24,7 @@ export const stats = signal<Stats | null>(null);
 export const problem = signal<Problem | null>(null);
 /** What became of the last change to the project's files; null once it was read. */
 export const rebuild = signal<Rebuild | null>(null);
+export const training = signal<Training | null>(null);
 export const connected = signal(false);
 export const readout = signal<Readout | null>(null);
 export const theme = signal<ThemeName>(preferredTheme());
