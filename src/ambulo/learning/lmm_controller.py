@@ -46,10 +46,12 @@ class LmmSettings:
 
     Attributes:
         refresh: seconds without a jump after which the state is projected anyway: what the stepper has drifted off the
-            data is then put back.
+            data is then put back. Between two frames of the data the stepper may stand still in mid-step while the
+            trajectory goes on as wished, so that going on stays cheap and nothing else ends it: the longer it lasts,
+            the further a foot slides.
     """
 
-    refresh: float = 1.0
+    refresh: float = 0.3
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.refresh) and self.refresh > 0):
