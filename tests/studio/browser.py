@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -106,6 +108,16 @@ class Driver:
         from PIL import Image
 
         return np.asarray(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB"))
+
+
+def keep_picture(page: Any, name: str) -> None:
+    """Keep a screenshot for the docs, with few colours, where ``AMBULO_PICTURES`` names a folder."""
+    from PIL import Image
+
+    if folder := os.environ.get("AMBULO_PICTURES"):
+        shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        few = shot.quantize(192, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few.save(Path(folder) / name, optimize=True)
 
 
 def pale(picture: NDArray[np.uint8]) -> NDArray[np.bool_]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from ambulo.posing.points import POINTS
 from ambulo.studio import messages, server
 from ambulo.studio.launch import make_session
 
-from .browser import FLAGS, find_chromium
+from .browser import FLAGS, find_chromium, keep_picture
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -140,8 +139,7 @@ def test_a_dragged_wrist_takes_the_elbow_along_and_bones_hold(pose: PosePage) ->
     for name, length in before["bones"].items():
         assert after["bones"][name] == pytest.approx(length, abs=1e-5), name
     assert after["posed"]["microseconds"] > 0
-    if folder := os.environ.get("AMBULO_PICTURES"):
-        pose.page.screenshot(path=f"{folder}/pose.png")
+    keep_picture(pose.page, "studio-pose.png")
 
     pose.press("undo")  # the drag, as one
     back = pose.until(
@@ -175,8 +173,7 @@ def test_what_is_out_of_reach_is_drawn_and_said(pose: PosePage) -> None:
     assert "left_wrist" in [pin["point"] for pin in state["posed"]["unreached"]]
     pose.page.wait_for_function("document.querySelector('svg.reach text')?.textContent.endsWith(' mm')")
     assert "out of reach" in pose.page.get_by_label("Pose state").inner_text()
-    if folder := os.environ.get("AMBULO_PICTURES"):
-        pose.page.screenshot(path=f"{folder}/pose-reach.png")
+    keep_picture(pose.page, "studio-pose-reach.png")
 
 
 def test_a_pose_is_mirrored_copied_and_pasted(pose: PosePage) -> None:
@@ -216,8 +213,7 @@ def test_keys_are_played_and_saved_as_files(pose: PosePage, tmp_path: Path) -> N
     pose.press("Play")
     pose.until(lambda state: state["playing"] is not None and state["playing"] > 0.6)
     pose.press("Pause")
-    if folder := os.environ.get("AMBULO_PICTURES"):
-        page.screenshot(path=f"{folder}/pose-keys.png")
+    keep_picture(pose.page, "studio-pose-keys.png")
 
     for ending in ("BVH", "GLB"):
         with page.expect_download() as download:

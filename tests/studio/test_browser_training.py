@@ -16,7 +16,7 @@ import uvicorn
 from ambulo.studio import messages, server
 from ambulo.studio.launch import make_session, project_places
 
-from .browser import FLAGS, Driver, find_chromium
+from .browser import FLAGS, Driver, find_chromium, keep_picture
 from .tiny_training import TinyTrainer
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -76,10 +76,10 @@ def test_lmm_is_trained_and_takes_over(driver: Driver) -> None:
     assert "of 400" in panel.inner_text()
     later = driver.ticks(60)  # the character goes on
     assert later["training"]["state"] == "running"
-    if folder := os.environ.get("AMBULO_PICTURES"):
+    if os.environ.get("AMBULO_PICTURES"):
         driver.until(lambda s: s["training"]["networks"][2]["loss"] or s["training"]["state"] != "running", seconds=120)
         page.wait_for_timeout(400)
-        page.screenshot(path=f"{folder}/train.png")
+        keep_picture(page, "studio-train.png")
 
     before = driver.state()
     done = driver.until(lambda s: s["status"]["controller"] == "lmm" or s["training"]["state"] == "failed", seconds=180)
@@ -92,8 +92,7 @@ def test_lmm_is_trained_and_takes_over(driver: Driver) -> None:
     here = driver.state()
     driver.hold("KeyW", ticks=120)
     assert np.linalg.norm(np.array(driver.state()["position"]) - here["position"]) > 0.2
-    if folder := os.environ.get("AMBULO_PICTURES"):
-        page.screenshot(path=f"{folder}/trained.png")
+    keep_picture(page, "studio-trained.png")
 
 
 def test_a_training_is_stopped(driver: Driver) -> None:
