@@ -4,7 +4,7 @@ A model that was trained before is used again (in the folder of the benchmarks' 
 is trained with the preset ``base``, or ``quick`` with ``--quick``. Training time is processor time, all processes
 together: it does not depend on what else the machine does.
 
-    python benchmarks/lmm.py [--quick] [--json] [--project FOLDER] [--preset NAME] [--no-finetune]
+    python benchmarks/lmm.py [--quick] [--json] [--project FOLDER] [--preset NAME] [--beside LABEL=FOLDER]
 """
 
 from __future__ import annotations
@@ -222,6 +222,55 @@ def quality_rows(data: Any, models: Path, quick: bool) -> list[Row]:
     return rows
 
 
+def side_by_side(label: str, quality: list[Row], model: Any, data: Any, models: Path, quick: bool) -> list[Row]:
+    """Motion matching and the model on one set: motion (means over scripts), megabytes, microseconds, minutes."""
+    from ambulo.evaluation.coverage_motion import memory_parts
+    from ambulo.learning.create import create_controller
+
+    preset, n = model.manifest.preset, len(data.frames.frames)
+    minutes = {"motion_matching": 0.0, models.name: model.manifest.cpu_seconds / 60.0}
+    megabytes = {
+        "motion_matching": memory_parts(data.database, data.index)[-1].megabytes,
+        models.name: model.megabytes,
+    }
+    rows = []
+    for name in minutes:
+        for measure in ("foot_skate", "contact_slide", "jerk_ratio", "pose_jump", "path_error", "response_90"):
+            found = [r for r in quality if r.name.startswith(f"{name}, ") and r.name.endswith(f": {measure}")]
+            if found:
+                mean = float(np.mean([row.value for row in found]))
+                rows.append(Row(f"{label}, {name}: {measure}, mean of scripts", len(found), mean, found[0].unit))
+        controller = create_controller(name, data.database, data.index, data.settings, models.parent)
+        alone = float(np.median(step_seconds(controller, 1, 240 if quick else 600, 3))) * 1e6
+        rows += [
+            Row(f"{label}, {name}: step of one character", 1, alone, "us"),
+            Row(f"{label}, {name}: what a game must hold", n, megabytes[name], "MB"),
+            Row(f"{label}, {name}: training, processor time, preset {preset}", n, minutes[name], "min"),
+        ]
+    return rows
+
+
+def beside_rows(label: str, folder: Path, name: str, quick: bool) -> list[Row]:
+    """The same table of another built project with a trained model."""
+    model, data, models = opened(folder, name)
+    return side_by_side(label, quality_rows(data, models, quick), model, data, models, quick)
+
+
+def opened(folder: Path, name: str) -> tuple[Any, Any, Path]:
+    """Model, data and the model's folder of a project."""
+    from ambulo.control.project_settings import project_settings
+    from ambulo.database.database import Database
+    from ambulo.learning.lmm_data import make_data
+    from ambulo.learning.lmm_model import load_model
+    from ambulo.learning.lmm_training import model_folder
+    from ambulo.matching.build import load_index
+
+    models = model_folder(folder, name)
+    model, database = load_model(models), Database.open(folder)
+    settings = project_settings(folder, known_tags=database.tags)
+    return model, make_data(database, load_index(database)[1], settings, model.manifest.tags), models
+
+
 def endurance_rows(model: Any, data: Any, steps: int) -> list[Row]:
     """Long runs under sticks that mean no harm and sticks that do."""
     from ambulo.control.intent import Intent
@@ -265,7 +314,7 @@ def endurance_rows(model: Any, data: Any, steps: int) -> list[Row]:
 def finetune_rows(preset: str, minutes: float) -> list[Row]:
     """Take some takes out, train, put them back, and go on, beside training anew."""
     from ambulo.learning.lmm_data import open_data
-    from ambulo.learning.lmm_judge import joint_errors
+    from ambulo.learning.lmm_judge import model_errors
     from ambulo.learning.lmm_training import model_folder, train_lmm
 
     with tempfile.TemporaryDirectory() as temporary:
@@ -291,23 +340,27 @@ def finetune_rows(preset: str, minutes: float) -> list[Row]:
         rows_new = np.flatnonzero(fresh[data.frames.frames])[::5]
         rows_old = np.flatnonzero(~fresh[data.frames.frames])[::5]
         place = model_folder(folder)
-        before_new, before_old = joint_errors(place, data, rows_new), joint_errors(place, data, rows_old)
+        before_new, before_old = model_errors(place, data, rows_new), model_errors(place, data, rows_old)
         going_on = train_lmm(folder, preset=preset, finetune=True)
-        after_new, after_old = joint_errors(place, data, rows_new), joint_errors(place, data, rows_old)
+        after_new, after_old = model_errors(place, data, rows_new), model_errors(place, data, rows_old)
         anew = train_lmm(folder, preset=preset, name="anew")
-        fresh_new = joint_errors(model_folder(folder, "anew"), data, rows_new)
+        fresh_new = model_errors(model_folder(folder, "anew"), data, rows_new)
     cost = sum(going_on.cpu_seconds.values()) / sum(anew.cpu_seconds.values())
-    n = len(rows_new)
-    return [
-        Row("clips added: their error before", n, before_new["centimetres"], "cm"),
-        Row("clips added: their error after fine-tuning", n, after_new["centimetres"], "cm"),
-        Row("clips added: their error after training anew", n, fresh_new["centimetres"], "cm"),
-        Row("clips added: fine-tuned over trained anew", n,
-            after_new["centimetres"] / fresh_new["centimetres"], "x", 1.1),
-        Row("clips added: old clips' error after over before", len(rows_old),
-            after_old["centimetres"] / before_old["centimetres"], "x", 1.05),
-        Row("clips added: processor time over training anew", n, cost, "x", 0.12),
-    ]  # fmt: skip
+    rows = [Row(f"clips added, preset {preset}: processor time over training anew", len(rows_new), cost, "x", 0.12)]
+    for network, measure in (
+        ("decompressor", "centimetres"), ("stepper", "of_standing_still"), ("projector", "cost_ratio")
+    ):  # fmt: skip
+        unit, n, old_n = "cm" if measure == "centimetres" else "x", len(rows_new), len(rows_old)
+        was, now, full = (found[network][measure] for found in (before_new, after_new, fresh_new))
+        old_was, old_now = (found[network][measure] for found in (before_old, after_old))
+        rows += [
+            Row(f"clips added, {network}: their error before", n, was, unit),
+            Row(f"clips added, {network}: their error after fine-tuning", n, now, unit),
+            Row(f"clips added, {network}: their error after training anew", n, full, unit),
+            Row(f"clips added, {network}: fine-tuned over trained anew", n, now / full, "x", 1.1),
+            Row(f"clips added, {network}: old clips' error after over before", old_n, old_now / old_was, "x", 1.05),
+        ]
+    return rows
 
 
 def main() -> None:
@@ -315,28 +368,30 @@ def main() -> None:
         parser.add_argument("--project", type=Path, help="a built project, in place of the embedded data")
         parser.add_argument("--name", default="lmm", help="name of its model")
         parser.add_argument("--preset", help="to train with where there is no model")
+        parser.add_argument(
+            "--beside",
+            action="append",
+            default=[],
+            metavar="LABEL=FOLDER",
+            help="another built project with a trained model, for the table beside motion matching",
+        )
         parser.add_argument("--no-finetune", action="store_true", help="leave out what trains three times")
 
     args = harness.arguments("Learned motion matching", extend)
     preset = args.preset or ("quick" if args.quick else "base")
     minutes = 6.0 if args.quick else 20.0
     folder = args.project or built(harness.PEERS_FOLDER / f"lmm-embedded-{minutes:g}", minutes)
-    model = trained(folder, preset, args.name)
-    from ambulo.control.project_settings import project_settings
-    from ambulo.database.database import Database
-    from ambulo.learning.lmm_data import make_data
-    from ambulo.learning.lmm_training import model_folder
-    from ambulo.matching.build import load_index
-
-    database = Database.open(folder)
-    settings = project_settings(folder, known_tags=database.tags)
-    data = make_data(database, load_index(database)[1], settings, model.manifest.tags)
-    models = model_folder(folder, args.name)
+    trained(folder, preset, args.name)
+    model, data, models = opened(folder, args.name)
     rows = training_rows(model, len(data.frames.frames))
     rows += projector_rows(model, data, 20.0 if args.quick else 120.0)
     rows += speed_rows(model, data, models, args.quick)
     rows += precision_rows(model, data, models)
-    rows += quality_rows(data, models, args.quick)
+    quality = quality_rows(data, models, args.quick)
+    rows += quality + side_by_side("embedded", quality, model, data, models, args.quick)
+    for beside in args.beside:
+        label, _, place = beside.partition("=")
+        rows += beside_rows(label, Path(place), args.name, args.quick)
     rows += endurance_rows(model, data, 1250 if args.quick else 10_000)
     if not args.no_finetune:
         rows += finetune_rows("quick" if args.quick else preset, minutes)
