@@ -82,3 +82,19 @@ def test_one_motion_of_several_is_named(take: Path, capsys: pytest.CaptureFixtur
         assert "no motion 'c'" in capsys.readouterr().err
         assert run([*words, "--clip", "b"]) == 0
         assert ambulo.load(folder / f"{verb[0]}.bvh").frame_count == 60
+
+
+@pytest.mark.parametrize("verb", [["repair"], ["retarget", "--target", "walk.bvh"]])
+def test_a_format_that_cannot_be_written_is_refused_before_the_work(
+    take: Path, verb: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work(*_: object, **__: object) -> None:
+        raise AssertionError("the take was read before its output was looked at")
+
+    monkeypatch.chdir(take.parent)
+    monkeypatch.setattr("ambulo.cli.one_take.load_take", work)
+    for name in ("out.c3d", "out.txt", "out"):
+        assert run([verb[0], "walk.bvh", name, *verb[1:]]) == 2
+        shown = capsys.readouterr().err
+        assert "cannot be written" in shown and ".bvh" in shown
+        assert not Path(name).exists()

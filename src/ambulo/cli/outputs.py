@@ -24,10 +24,11 @@ def check_outputs(
         force: the user allows takes to be replaced.
 
     Raises:
+        FormatError: a take is to be written in a format that cannot be written.
         AmbuloError: an output is an input, another output, a folder, lies in no folder, or is there and must not be
             replaced. ``key`` is the option.
     """
-    from ambulo.formats.registry import is_motion_name
+    from ambulo.formats.registry import check_writable, is_motion_name
 
     read = [path for path in inputs if path is not None]
     used: dict[Path, str] = {}
@@ -52,6 +53,9 @@ def check_outputs(
             )
         if key in takes and path.exists() and not force:
             raise AmbuloError("it is there already", path=path, key=key, remedy="give --force to overwrite it")
+    for key, path in takes.items():
+        if path is not None:
+            check_writable(path, key=key)
 
 
 def _same(path: Path, source: Path) -> bool:

@@ -149,16 +149,13 @@ def save(motion: Motion | Sequence[Motion], path: str | Path, **options: Any) ->
         FormatError: the format cannot be written or cannot hold the motion, or the file cannot be written.
     """
     path = Path(path)
-    chosen = _by_extension(path)
-    if chosen is None or chosen.write is None:
-        writable = sorted(ext for form in FORMATS if form.write is not None for ext in form.extensions)
-        raise FormatError(f"{path.suffix!r} cannot be written", path=path, remedy=f"use one of {', '.join(writable)}")
+    write = check_writable(path)
     motions = [motion] if isinstance(motion, Motion) else list(motion)
     for one in motions:
         if isinstance(one, Markers):
             raise FormatError(f"{one.skeleton.joint_count} markers are no skeleton", path=path, remedy=SOLVE_FIRST)
     try:
-        data = chosen.write(motions, options)
+        data = write(motions, options)
     except FormatError as error:
         error.path = path
         raise type(error)(error.message, **error.facts()) from None
@@ -166,6 +163,25 @@ def save(motion: Motion | Sequence[Motion], path: str | Path, **options: Any) ->
         write_whole(path, data)
     except OSError as error:
         raise _cannot_write(path, error) from None
+
+
+def check_writable(path: Path, *, key: str | None = None) -> Callable[[Sequence[Motion], dict[str, Any]], bytes]:
+    """How a file of that name is written; to be asked before the work whose result it shall hold.
+
+    Args:
+        path: of the file, which need not be there.
+        key: the option that named it, for the error.
+
+    Raises:
+        FormatError: files of that extension cannot be written; lists those that can.
+    """
+    chosen = _by_extension(path)
+    if chosen is None or chosen.write is None:
+        writable = sorted(ext for form in FORMATS if form.write is not None for ext in form.extensions)
+        raise FormatError(
+            f"{path.suffix!r} cannot be written", path=path, key=key, remedy=f"use one of {', '.join(writable)}"
+        )
+    return chosen.write
 
 
 def writable_format(name: str) -> Format:
