@@ -279,3 +279,23 @@ def test_other_archives_in_a_folder_are_not_meant(tmp_path: Path) -> None:
     saved(tmp_path, "truth.npz", contacts=np.zeros(3))
     take = saved(tmp_path, "take.npz", **arrays())
     assert motion_files(tmp_path) == [take]
+
+
+def test_keys_of_aist_are_read_with_their_scale(tmp_path: Path) -> None:
+    plain = arrays(24)
+    scaled = {"smpl_poses": plain["poses"], "smpl_trans": 92.5 * plain["trans"], "smpl_scaling": np.array([92.5])}
+    one = ambulo.load(saved(tmp_path, "plain.npz", **plain))
+    other = ambulo.load(saved(tmp_path, "aist.npz", **scaled), rate=60.0)
+    assert one.skeleton.names == other.skeleton.names
+    np.testing.assert_allclose(other.positions, one.positions, atol=1e-6)
+    np.testing.assert_array_equal(other.rotations, one.rotations)
+    unscaled = {key: value for key, value in scaled.items() if key != "smpl_scaling"} | {"smpl_trans": plain["trans"]}
+    same = ambulo.load(saved(tmp_path, "metres.npz", **unscaled), rate=60.0)
+    np.testing.assert_array_equal(same.positions, one.positions)
+    assert (tmp_path / "aist.npz") in motion_files(tmp_path)
+
+
+@pytest.mark.parametrize("scaling", [[0.0], [np.nan], [1.0, 2.0], [-3.0]])
+def test_a_scale_that_is_none_is_refused(tmp_path: Path, scaling: list[float]) -> None:
+    content = arrays(24) | {"smpl_scaling": np.array(scaling)}
+    assert refusal(saved(tmp_path, **content)).key == "smpl_scaling"

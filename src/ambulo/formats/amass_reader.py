@@ -4,6 +4,8 @@ What is decided here:
 
 - Layouts by width of ``poses``: 66 (body), 72 (SMPL), 156 (SMPL-H), 165 (SMPL-X, whose jaw and eyes are left out); or
   by parts: ``root_orient``, ``pose_body``, ``pose_hand``. Numbers are rotation vectors in radians.
+- ``smpl_poses`` and ``smpl_trans``, as AIST++ calls them; there a way is in units of its own, and ``smpl_scaling`` of
+  them are a metre of the body.
 - The rate under any of its names; a file without one is refused unless ``rate`` is given.
 - The body's own frame is +Y up and faces +Z, the world around it is +Z up as a rule. So only the root is turned. Where
   the root holds the body upright along +Y the world is taken as +Y up (as in BEAT2), and the note says so.
@@ -42,11 +44,13 @@ LAYOUTS = {3 * BODY_COUNT: BODY_COUNT, 3 * SMPL_COUNT: SMPL_COUNT, 156: HANDS_CO
 """Width of ``poses`` -> joints read from it."""
 
 RATE_KEYS = ("mocap_framerate", "mocap_frame_rate", "fps", "frame_rate", "framerate", "mocap_fps")
-_TRANS_KEYS = ("trans", "transl", "root_trans")
+_WHOLE_KEYS = ("poses", "smpl_poses")
+_TRANS_KEYS = ("trans", "transl", "root_trans", "smpl_trans")
+_SCALING_KEY = "smpl_scaling"
 _ROOT_KEYS = ("root_orient", "global_orient")
 _BODY_KEYS = ("pose_body", "body_pose")
 _HAND_KEYS = ("pose_hand", "hand_pose")
-_POSE_KEYS = ("poses", *_ROOT_KEYS, *_BODY_KEYS, *_HAND_KEYS)
+_POSE_KEYS = (*_WHOLE_KEYS, *_ROOT_KEYS, *_BODY_KEYS, *_HAND_KEYS)
 _FAMILY_KEYS = frozenset((*_POSE_KEYS, *RATE_KEYS, *_TRANS_KEYS, "betas", "dmpls"))
 _LARGEST = 1e8
 _UPRIGHT = 0.7
@@ -91,7 +95,7 @@ def read(path: Path, options: ReadOptions | None = None) -> list[Motion]:
         raise NoMotionError(f"no poses in this file: it holds {what}", path=path, remedy="leave it out")
     notes: list[Note] = []
     vectors = _rotation_vectors(archive)
-    trans = _translation(archive, len(vectors), notes)
+    trans = _translation(archive, len(vectors), notes) / _scaling(archive, notes)
     vectors, trans = _checked(vectors, trans, path, options, notes)
     rate = _rate(archive, options, notes)
     if options.skeleton is None and "J" in archive and archive.numbers("J").shape == (BODY_COUNT, 3):
@@ -136,16 +140,17 @@ def read(path: Path, options: ReadOptions | None = None) -> list[Motion]:
 def _rotation_vectors(archive: NpzFile) -> Double:
     """Rotation vectors ``[T, joints, 3]``, of 22, 24 or 52 joints."""
     path = archive.path
-    if "poses" in archive:
-        poses = _not_empty(archive.numbers("poses"), "poses", path)
+    whole = first_key(archive, _WHOLE_KEYS)
+    if whole is not None:
+        poses = _not_empty(archive.numbers(whole), whole, path)
         if poses.ndim == 3 and poses.shape[2] == 3:
             poses = poses.reshape(len(poses), -1)
         width = poses.shape[1] if poses.ndim == 2 else 0
         if width not in LAYOUTS:
             raise FormatError(
-                f"poses of shape {poses.shape} are none of the known layouts",
+                f"{whole} of shape {poses.shape} are none of the known layouts",
                 path=path,
-                key="poses",
+                key=whole,
                 remedy="known widths: 66 (body), 72 (SMPL), 156 (SMPL-H), 165 (SMPL-X)",
             )
         if width == 165:
@@ -195,6 +200,23 @@ def _translation(archive: NpzFile, frames: int, notes: list[Note]) -> Double:
             remedy="export both from the same take",
         )
     return trans
+
+
+def _scaling(archive: NpzFile, notes: list[Note]) -> float:
+    """Units of the translation in a metre of the body: AIST++ fits a body to its dancers, in centimetres."""
+    if _SCALING_KEY not in archive:
+        return 1.0
+    values = archive.numbers(_SCALING_KEY)
+    scaling = float(values.reshape(-1)[0]) if values.size == 1 else math.nan
+    if not (math.isfinite(scaling) and 1e-6 < scaling < 1e6):
+        raise FormatError(
+            f"{_SCALING_KEY} is {str(values)[:40]}, which is no scale",
+            path=archive.path,
+            key=_SCALING_KEY,
+            remedy="leave the array out where the way is in metres",
+        )
+    notes.append(Note("scaling", f"the way is divided by {_SCALING_KEY} = {scaling:g}"))
+    return scaling
 
 
 def _checked(
