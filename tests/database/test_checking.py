@@ -12,6 +12,7 @@ import ambulo
 from ambulo.database.checking import check, settled
 from ambulo.database.take_spec import TakeSpec
 from ambulo.errors import FormatError, ProjectError
+from ambulo.motion.kinematics import forward_motion
 from ambulo.motion.motion import Motion
 from ambulo.prepare.quality.check import check_motion
 from ambulo.synthesis.performance import synthesize
@@ -36,6 +37,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory, stroll: Motion) -> Path:
     (folder / "empty.bvh").write_bytes(b"")
     (folder / "notes.txt").write_text("no motion")
     return folder
+
+
+@pytest.fixture
+def cycle_in_place() -> Motion:
+    """A loop of a walk whose body stays where it is."""
+    take = max((p.motion for p in synthesize(minutes=1.5)), key=lambda m: float(np.ptp(m.positions[:, 0, [0, 2]])))
+    pose = forward_motion(take).positions.astype(np.float64)
+    body = pose - pose[:, :1] * [1.0, 0.0, 1.0]
+    best, found = np.inf, take
+    for start in range(0, take.frame_count - 150, 10):
+        for length in range(50, 140, 2):
+            speed = np.linalg.norm(pose[start + length, 0] - pose[start, 0]) / (length / take.rate)
+            apart = np.linalg.norm(body[start + length] - body[start], axis=-1).mean()
+            if abs(speed - 1.3) < 0.3 and apart < best:
+                best, found = apart, take.slice(start, start + length + 1)
+    positions = found.positions.copy()
+    line = np.linspace(positions[0, 0], positions[-1, 0], len(positions)) * [1.0, 0.0, 1.0]
+    positions[:, 0] -= line.astype(np.float32)
+    return replace(found, positions=positions)
 
 
 def project_of(folder: Path, home: Path, more: str = "") -> Path:
@@ -109,3 +129,14 @@ def test_settled_follows_the_corrections(stroll):
     assert settled(pop, TakeSpec(file="a", start_frame=61))
     assert settled(pop, TakeSpec(file="a", stop_frame=60))
     assert not settled(pop, TakeSpec(file="a", skip_frames=((61, 70),), start_frame=10, stop_frame=61))
+
+
+def test_a_project_that_moves_takes_by_their_feet_is_not_told_that_they_walk_in_place(tmp_path, cycle_in_place):
+    takes = tmp_path / "takes"
+    takes.mkdir()
+    ambulo.save(cycle_in_place, takes / "walk.bvh")
+    as_is = check(project_of(takes, tmp_path / "as_is"))
+    assert "in_place" in as_is.counts()
+    moved = check(project_of(takes, tmp_path / "moved", 'travel = "from_feet"\n'))
+    assert "in_place" not in moved.counts()
+    assert moved.counts() == {code: n for code, n in as_is.counts().items() if code != "in_place"}

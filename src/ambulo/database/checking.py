@@ -34,6 +34,7 @@ class CheckJob(NamedTuple):
         roles: humanoid role -> joint name, corrections.
         settings: constants of the preparation.
         spec: what the project knows of this take.
+        travel: where the way comes from, ``as_is`` or ``from_feet``.
     """
 
     number: int
@@ -46,6 +47,7 @@ class CheckJob(NamedTuple):
     roles: Mapping[str, str] = {}
     settings: PrepareSettings = PrepareSettings()
     spec: TakeSpec | None = None
+    travel: str = "as_is"
 
 
 class CheckResult(NamedTuple):
@@ -155,7 +157,9 @@ def find_jobs(
             of = project.source_of(take.source, take.label)
             spec = project.spec_of(take.source, take.label)
             given = (unit or of.unit, up or of.up, rate or of.rate)
-            jobs.append(CheckJob(number, take.label, take.path, take.size, *given, known, project.prepare, spec))
+            jobs.append(
+                CheckJob(number, take.label, take.path, take.size, *given, known, project.prepare, spec, of.travel)
+            )
         return jobs
     if is_folder(path):
         files = motion_files(path, recursive=True)
@@ -182,7 +186,7 @@ def run_check(job: CheckJob) -> CheckResult:
         motions = load_all(job.path, unit=job.unit, up=job.up, rate=job.rate)
         if not motions:
             raise FormatError("holds no motion", path=job.path)
-        takes = tuple(_checked(motion, job.label, job.settings, job.roles, job.spec) for motion in motions)
+        takes = tuple(_checked(motion, job.label, job.settings, job.roles, job.spec, job.travel) for motion in motions)
     except AmbuloError as error:
         broken = BrokenTake(file=job.label, reason=error.message, remedy=error.remedy, line=error.line)
         return CheckResult(job.number, (), broken, 0)
@@ -193,11 +197,16 @@ def run_check(job: CheckJob) -> CheckResult:
 
 
 def _checked(
-    motion: Motion, label: str, settings: PrepareSettings, roles: Mapping[str, str], spec: TakeSpec | None
+    motion: Motion,
+    label: str,
+    settings: PrepareSettings,
+    roles: Mapping[str, str],
+    spec: TakeSpec | None,
+    travel: str = "as_is",
 ) -> TakeCheck:
     from ambulo.prepare.quality.check import check_motion
 
-    found = check_motion(motion, settings, roles)
+    found = check_motion(motion, settings, roles, travel)
     left = found if spec is None else [finding for finding in found if not settled(finding, spec)]
     return TakeCheck(
         file=label,

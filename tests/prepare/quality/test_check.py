@@ -223,3 +223,17 @@ def test_the_proposals_of_a_take_are_put_together(stroll):
 
 def test_spans_that_touch_are_joined():
     assert joined_spans([(1, 3), (3, 5), (7, 9), (8, 12)]) == ((1, 5), (7, 12))
+
+
+@pytest.mark.parametrize("code", ["unit_doubt", "unit_guess"])
+def test_a_doubtful_unit_is_told_once(stroll, code):
+    note = Note(code, "the body measures 100 times a person", warning=True)
+    other = Note("negative_scale", "a joint is scaled by a negative number", warning=True)
+    noted = replace(stroll, source=replace(stroll.source, notes=(note, other)))
+    assert [f.message for f in check_motion(noted) if f.code == "reader"] == [note.message, other.message]
+    scale = np.float32(100.0)
+    skeleton = replace(noted.skeleton, offsets=noted.skeleton.offsets * scale)
+    giant = replace(noted, skeleton=skeleton, positions=noted.positions * scale)
+    found = check_motion(giant)
+    assert [f.code for f in found if f.code in ("unit", "reader") and f.message != other.message] == ["unit"]
+    assert [f.message for f in found if f.code == "reader"] == [other.message]

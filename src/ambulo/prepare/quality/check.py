@@ -19,10 +19,15 @@ from ambulo.prepare.settings import PrepareSettings
 
 BELIEVED_RATES = (10.0, 1000.0)
 """Frames a second that later checks are willing to count with."""
+UNIT_DOUBTS = frozenset({"unit_doubt", "unit_guess"})
+"""What readers note of a unit that they do not trust."""
 
 
 def check_motion(
-    motion: Motion, settings: PrepareSettings | None = None, roles: Mapping[str, str] | None = None
+    motion: Motion,
+    settings: PrepareSettings | None = None,
+    roles: Mapping[str, str] | None = None,
+    travel: str = "as_is",
 ) -> list[Finding]:
     """Everything that looks wrong in a take, as spans of frames.
 
@@ -34,6 +39,7 @@ def check_motion(
         motion: a take as a reader gives it, in metres and +Y up.
         settings: constants of the preparation: speeds of glitches and contacts.
         roles: role -> joint name, where the detection is wrong.
+        travel: ``"from_feet"`` where preparation lets takes that walk in place walk on: then that is nothing to find.
 
     Returns:
         Findings in order of time.
@@ -54,11 +60,16 @@ def check_motion(
         exam = exam.at_rate(proposed)
     zero = find_all_zero(exam)
     found += zero
-    found += find_bones(exam) + find_size(exam)
+    size = find_size(exam)
+    if size:  # the reader's doubt about the unit is the same, without a proposal
+        told = {note.message for note in motion.source.warnings if note.code in UNIT_DOUBTS}
+        found = [f for f in found if f.code != "reader" or f.message not in told]
+    found += find_bones(exam) + size
     if not any(f.severity == "error" for f in zero) and motion.frame_count > 1:
         found += find_ends(exam) + find_jumps(exam)
         found += [f for f in find_frozen(exam) if not any(_covers(other, f) for other in zero)]
-        found += find_ground(exam) + find_sliding(exam)
+        sliding = find_sliding(exam)
+        found += find_ground(exam) + [f for f in sliding if f.code != "in_place" or travel != "from_feet"]
     found += _roles(exam)
     return _sorted(found)
 
