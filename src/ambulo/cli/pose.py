@@ -35,6 +35,8 @@ class Arguments:
     """Metres by which points may be off that have no tolerance of their own; 0 pins them to a millimetre."""
     floor: bool = False
     """No point goes below y = 0."""
+    stand: bool = False
+    """Both feet stand on y = 0 wherever no point of a knee or foot is set."""
     smooth: float = 0.05
     """Seconds below which predicted points of a take do not tremble."""
     rate: float | None = None
@@ -102,7 +104,12 @@ def run(arguments: Arguments) -> Outcome:
         )
     try:
         done = pose_from_points(
-            track, body, floor=0.0 if arguments.floor else None, smooth=arguments.smooth, poser=poser
+            track,
+            body,
+            floor=0.0 if arguments.floor else None,
+            stand=arguments.stand,
+            smooth=arguments.smooth,
+            poser=poser,
         )
     except PosingError as error:
         raise PosingError(

@@ -14,6 +14,9 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.reference_pose import reference_pose
 from ambulo.motion.skeleton import Skeleton
 from ambulo.posing.body_points import BodyPoints, body_points
+from ambulo.posing.canonical_body import CanonicalBody
+from ambulo.posing.footing import feet_are_free
+from ambulo.posing.footing import stand as stand_on
 from ambulo.posing.observations import Observations, observe_look, observe_orientation, observe_points
 from ambulo.posing.point_track import PointTrack, point_track
 from ambulo.posing.points import POINT_COUNT, POINTS
@@ -34,10 +37,12 @@ class PoseOptions:
 
     Attributes:
         floor: metres, the height that no point goes below; None for no floor.
+        stand: see :func:`~ambulo.posing.footing.stand`.
         smooth: seconds, see :data:`SMOOTH`; 0 for every pose by itself.
     """
 
     floor: float | None = None
+    stand: bool = False
     smooth: float = SMOOTH
 
     def __post_init__(self) -> None:
@@ -103,6 +108,7 @@ def pose_from_points(
     look_at: ArrayLike | None = None,
     rate: float | None = None,
     floor: float | None = None,
+    stand: bool = False,
     smooth: float = SMOOTH,
     poser: Poser | None = None,
 ) -> Projected:
@@ -123,6 +129,8 @@ def pose_from_points(
         look_at: what the face looks at, metres, ``[3]`` or ``[T, 3]``.
         rate: poses a second: the poses are a sequence, and smooth.
         floor: metres, the height that no point goes below.
+        stand: both feet stand on the floor (at 0 if it is not given) in poses in which no point of a knee or foot is
+            set.
         smooth: seconds below which predicted points of a sequence do not tremble.
         poser: the model; the packaged one by default.
 
@@ -135,7 +143,7 @@ def pose_from_points(
     track = points
     if not isinstance(track, PointTrack):
         track = point_track(track, tolerance=tolerance, turns=turns, look_at=look_at, rate=rate)
-    options = PoseOptions(floor, smooth)
+    options = PoseOptions(0.0 if stand and floor is None else floor, stand, smooth)
     body = skeleton if isinstance(skeleton, BodyPoints) else posing_body(skeleton)
     projector = projector_of(body)
     track.check_reach(projector.body)
@@ -143,7 +151,8 @@ def pose_from_points(
         if projector.body.index(role) < 0:
             raise PosingError(f"this skeleton has no {role!r} to turn", key=role)
     bridged = track.bridged()
-    completed, known = complete_track(poser or Poser.default(), bridged, body)
+    ground = options.floor if options.stand else None
+    completed, known = complete_track(poser or Poser.default(), bridged, projector.body, ground)
     if track.rate is not None and track.frame_count > 2 and options.smooth > 0.0:
         completed = smooth_points(completed, _weights(track, known), track.rate, options.smooth)
     elif not known.all():
@@ -161,8 +170,11 @@ def projector_of(body: BodyPoints) -> Projector:
     return projector
 
 
-def complete_track(poser: Poser, track: PointTrack, body: BodyPoints) -> tuple[Double, NDArray[np.bool_]]:
-    """All points ``[T, 43, 3]`` of each pose by itself, and which poses ``[T]`` anything is known of."""
+def complete_track(
+    poser: Poser, track: PointTrack, body: CanonicalBody, ground: float | None = None
+) -> tuple[Double, NDArray[np.bool_]]:
+    """All points ``[T, 43, 3]`` of each pose by itself, and which poses ``[T]`` anything is known of; where nothing
+    is said about the feet they stand on the ground (metres), if one is given."""
     frames = track.frame_count
     out = np.zeros((frames, POINT_COUNT, 3))
     is_set = track.is_set
@@ -185,13 +197,17 @@ def complete_track(poser: Poser, track: PointTrack, body: BodyPoints) -> tuple[D
         if not len(k):
             known[rows] = False
             continue
-        out[rows] = poser.complete(parts, body)
+        out[rows] = poser.complete(parts, body.body)
+        if ground is not None and feet_are_free(track.indices[k]):
+            out[rows] = stand_on(poser, parts, out[rows], body, ground)
         for row, frame in enumerate(chosen):
             if np.isfinite(track.look_at[frame]).all():
                 # Where the head is decides where it must turn to look: ask again.
                 one = [replace(part, values=part.values[row : row + 1]) for part in parts]
                 look = observe_look(track.look_at[frame], out[frame, _HEAD])
-                out[frame] = poser.complete([*one, look], body)[0]
+                out[frame] = poser.complete([*one, look], body.body)[0]
+                if ground is not None and feet_are_free(track.indices[k]):
+                    out[frame] = stand_on(poser, [*one, look], out[frame][None], body, ground)[0]
     if not known.any():
         raise PosingError("no point is set, only rotations", remedy="set at least one point as well")
     return out, known
