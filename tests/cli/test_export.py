@@ -38,6 +38,19 @@ def test_other_layouts_need_no_onnx(project: Path, tmp_path: Path, capsys: pytes
     assert "database.bin" in shown and "note: 25 bones" in shown and "licence: Apache-2.0" in shown
 
 
+def test_nothing_of_yours_is_overwritten_without_force(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["export", str(project), "--target", "holden", "--out", str(tmp_path)]
+    (tmp_path / "features.bin").write_text("mine")
+    assert run(words) == 2
+    assert "--force" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["features.bin"]
+    assert (tmp_path / "features.bin").read_text() == "mine"
+    assert run([*words, "--force"]) == 0 and (tmp_path / "features.bin").stat().st_size > 1000
+    assert run(words) == 0  # an export of ours, untouched since, gives way to the next
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -45,6 +58,8 @@ def test_other_layouts_need_no_onnx(project: Path, tmp_path: Path, capsys: pytes
         (["--controller", "mm", "--tags", "flying"], "flying"),
         (["--controller", "lmm"], "no model 'lmm' was trained yet"),
         (["--controller", "mm", "--characters", "-1"], "characters"),
+        (["--controller", "mm", "--characters", "0"], "characters"),
+        (["--controller", "mm", "--characters", "1025"], "1 to 1024"),
     ],
 )
 def test_what_cannot_be_exported_is_refused(

@@ -34,6 +34,8 @@ class Arguments:
     """How many characters one run of the graph moves."""
     tags: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG[,TAG]")] = ()
     """A set of tags that can be asked for (mm only); may be given several times, the input tag_set then chooses."""
+    force: bool = False
+    """Overwrite files in the folder that are not an earlier export's own."""
     json: bool = False
     """Print one JSON object."""
 
@@ -52,6 +54,7 @@ def run(arguments: Arguments) -> Exported:
         target=arguments.target,
         characters=arguments.characters,
         tag_sets=sets,
+        force=arguments.force,
     )
 
 

@@ -21,6 +21,7 @@ from ambulo.export.engine.axes import Axes, axes_of
 from ambulo.export.engine.controller_graph import Stack, controller_model, start_model
 from ambulo.export.engine.golden import FRAMES, STEP, Golden, record_golden
 from ambulo.export.engine.graph import OPSET
+from ambulo.export.engine.output_folder import refuse_overwriting
 from ambulo.formats.paths import write_whole
 
 if TYPE_CHECKING:
@@ -86,16 +87,18 @@ def export_controller(
     target: str = "onnx",
     characters: int = 1,
     tag_sets: Sequence[tuple[str, ...]] = (),
+    force: bool = False,
 ) -> Exported:
     """Write a controller as graphs for an engine.
 
     Args:
         project: a built project.
-        out: folder to write to; files of these names in it are replaced.
+        out: folder to write to; the untouched files of an earlier export in it are replaced.
         controller: ``mm``, or the name of a trained model.
         target: one of :data:`ENGINE_TARGETS`; decides axes, handedness and unit of length.
         characters: N, fixed in the graph.
         tag_sets: tags that can be asked for, each set a place of the input ``tag_set``; default tags if left out.
+        force: replace other files of these names as well.
 
     Raises:
         ControlError: the database has too many frames, or the controller cannot be exported.
@@ -108,6 +111,7 @@ def export_controller(
     licences = _licences(stack, database)
     if target == "web" and characters != 1:
         raise ControlError("the page plays one character", key="characters", remedy="leave --characters out")
+    refuse_overwriting(out, _names(stack, target), force=force)
     model, operators = controller_model(stack, characters, axes)
     files = {"controller.onnx": model.SerializeToString()}
     files["start.onnx"] = start_model(stack, characters, axes).SerializeToString()
@@ -125,7 +129,7 @@ def export_controller(
     if target == "web":
         files["index.html"] = _page(stack, database, model, golden, licences)
     files["verify.py"] = Path(verify.__file__).read_bytes()
-    notes = _notes(stack, licences)
+    notes = _notes(stack, licences, database)
     manifest = describe(stack, database, model, operators, characters, axes, tag_sets, licences, notes)
     manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     files["manifest.json"] = json.dumps(manifest, indent=1).encode() + b"\n"
@@ -137,6 +141,16 @@ def export_controller(
         files={name: len(data) for name, data in files.items()}, operators=operators, state_size=stack.slots.size,
         differences=golden.differences, licences=licences, notes=notes,
     )  # fmt: skip
+
+
+def _names(stack: Stack, target: str) -> list[str]:
+    """Of the files that are written."""
+    names = ["controller.onnx", "start.onnx", "golden.npz", "golden.json", "verify.py", "manifest.json"]
+    if stack.matching is None:
+        from ambulo.learning.lmm_model import NAMES
+
+        names += [f"{name}.onnx" for name in NAMES]
+    return [*names, "index.html"] if target == "web" else names
 
 
 def _page(stack: Stack, database: Database, model: Any, golden: Golden, licences: list[LicenceUse]) -> bytes:
@@ -177,7 +191,10 @@ def describe(
     skeleton, unit = stack.whole.skeleton, axes.unit
     n, j, s = characters, skeleton.joint_count, stack.slots.size
     schema = stack.bare.schema
-    frames = database.frame_count if stack.matching is not None else 0
+    learned = stack.matching is None
+    frames, digest = (
+        (0, stack.bare.model.manifest.database_digest) if learned else (database.frame_count, database.digest)
+    )
     meanings = {
         "state": ([n, s], "everything remembered; feed state_next back, begin with start.onnx"),
         "velocity": ([n, 3], f"desired velocity in the world, {unit}/s; height is not used"),
@@ -203,8 +220,8 @@ def describe(
         "format": verify.FORMAT,
         "version": verify.VERSION,
         "ambulo": __version__,
-        "controller": "motion matching" if stack.matching is not None else "learned motion matching",
-        "database": {"name": database.name, "digest": database.digest, "frames_inside": frames},
+        "controller": "learned motion matching" if learned else "motion matching",
+        "database": {"name": database.name, "digest": digest, "frames_inside": frames},
         "rate": database.rate,
         "opset": OPSET,
         "operators": operators,
@@ -242,8 +259,10 @@ def _licences(stack: Stack, database: Database) -> list[LicenceUse]:
     return licences_of(cast("Database", SimpleNamespace(clips=clips, rate=manifest.rate)))
 
 
-def _notes(stack: Stack, licences: list[LicenceUse]) -> list[str]:
+def _notes(stack: Stack, licences: list[LicenceUse], database: Database) -> list[str]:
     notes = []
+    if stack.matching is None and stack.bare.model.manifest.database_digest != database.digest:
+        notes.append("the model was trained on an earlier database: what was added since is not in it; train it anew")
     if any(use.non_commercial for use in licences):
         notes.append("contains or was trained on NON-COMMERCIAL motion: not for products that are sold")
     if not stack.has_foot_lock:

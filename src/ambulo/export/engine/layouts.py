@@ -16,6 +16,7 @@ from ambulo.database.licences import licences_of
 from ambulo.export.engine import holden, jlpm
 from ambulo.export.engine.axes import AXES
 from ambulo.export.engine.bundle import Exported
+from ambulo.export.engine.output_folder import refuse_overwriting
 from ambulo.formats.paths import write_whole
 
 if TYPE_CHECKING:
@@ -112,27 +113,34 @@ def _is_x(name: str) -> bool:
     return words[-1] == "x" or (len(words) > 1 and words[-2] == "x")
 
 
-def export_layout(project: str | Path, out: Path, target: str) -> Exported:
-    """Write a project's database in the layout of a target, ``holden`` or ``jlpm``, with a manifest of licences."""
+def export_layout(project: str | Path, out: Path, target: str, *, force: bool = False) -> Exported:
+    """Write a project's database in the layout of a target, ``holden`` or ``jlpm``, with a manifest of licences.
+
+    Raises:
+        AmbuloError: files of these names are there that no earlier export left so, and ``force`` is not given.
+    """
     from ambulo.database.database import Database
     from ambulo.matching.build import load_index
 
     database = Database.open(project)
     features = load_index(database)[1].feature_set
-    out.mkdir(parents=True, exist_ok=True)
     notes = []
+    if target == "holden":
+        names = ["database.bin", "features.bin"]
+    else:
+        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in database.name) or "database"
+        names = [f"{name}.{kind}" for kind in ("mmskeleton", "mmpose", "mmfeatures")]
+    refuse_overwriting(out, [*names, "manifest.json"], force=force)
+    out.mkdir(parents=True, exist_ok=True)
     if target == "holden":
         holden.write_database(out / "database.bin", holden_database(database))
         holden.write_features(out / "features.bin", holden_features(features))
-        names = ["database.bin", "features.bin"]
         notes.append(
             f"{database.skeleton.joint_count} bones: the C++ code names its 23 bones in an enum, and draws a mesh "
             "bound to them (character.bin); change both to this skeleton"
         )
         notes.append("trained models are not written: their rows differ from those that the C++ code unpacks")
     else:
-        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in database.name) or "database"
-        names = [f"{name}.{kind}" for kind in ("mmskeleton", "mmpose", "mmfeatures")]
         jlpm.write_skeleton(out / names[0], jlpm_skeleton(database))
         jlpm.write_poses(out / names[1], jlpm_poses(database))
         jlpm.write_features(out / names[2], jlpm_features(features, database.valid))

@@ -18,6 +18,7 @@ def export(
     target: str = "onnx",
     characters: int = 1,
     tag_sets: Sequence[tuple[str, ...]] = (),
+    force: bool = False,
 ) -> Exported:
     """Write a project's controller for a target; see :func:`ambulo.export.engine.bundle.export_controller`.
 
@@ -28,7 +29,7 @@ def export(
     if target not in ENGINE_TARGETS:
         from ambulo.export.engine.layouts import export_layout
 
-        return export_layout(project, out, target)
+        return export_layout(project, out, target, force=force)
     return export_controller(
-        project, out, controller=controller, target=target, characters=characters, tag_sets=tag_sets
+        project, out, controller=controller, target=target, characters=characters, tag_sets=tag_sets, force=force
     )
