@@ -106,6 +106,17 @@ def test_a_database_built_by_a_newer_version_is_named(make_project: Make, change
     assert "update ambulo" in found.remedy and "ambulo build" in found.remedy
 
 
+def test_a_damaged_file_of_the_database_is_named(make_project: Make) -> None:
+    project = make_project("walk_a.bvh")
+    build_frames(project)
+    shard = project / "database" / "frames" / "rotations.safetensors"
+    shard.write_bytes(shard.read_bytes()[:100])
+    found = status(project)
+    assert found.stale and not found.built
+    assert found.reasons[0].startswith("rotations.safetensors: has 100 bytes")
+    assert "ambulo build" in found.remedy
+
+
 def test_other_code_is_named(make_project: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     from ambulo.database import staleness
 

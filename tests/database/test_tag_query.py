@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ambulo.database.annotations import Annotations, NumberSpan
 from ambulo.database.database import Database
 from ambulo.database.tag_query import All, Any, Comparison, Near, Not, Tag, TagQuery, parse_query
+from ambulo.database.tags import unknown_tag
 from ambulo.errors import QueryError
 
 from .test_database import clip
@@ -124,6 +125,19 @@ def test_unknown_tags_and_numbers_list_the_nearest(database: Database) -> None:
         database.mask("fatige > 0")
     with pytest.raises(QueryError, match="turn"):
         database.mask("before(turns, 1)")
+
+
+def test_an_unknown_tag_says_what_to_do_and_no_reserved_tag_is_taken_for_it() -> None:
+    found = unknown_tag("injured", ["mirrored", "limping", "walking"])
+    assert "'mirrored'" not in found.message and "limping" in found.message
+    assert found.remedy is not None and "ambulo tag add TAKE injured" in found.remedy
+    assert "did you mean 'mirrored'?" in unknown_tag("mirored", ["mirrored", "walking"]).message
+
+
+def test_an_unknown_number_says_how_to_declare_it(database: Database) -> None:
+    with pytest.raises(QueryError) as caught:
+        database.number("tiredness")
+    assert caught.value.remedy is not None and "[channels.tiredness]" in caught.value.remedy
 
 
 names = st.sampled_from([*TAGS, "and", "before", "left-turn"]).map(Tag)

@@ -50,6 +50,7 @@ def test_errors_name_file_and_line(tmp_path: Path, text: str, line: int, words: 
         read(tmp_path, text)
     assert caught.value.line == line
     assert words in caught.value.message
+    assert caught.value.remedy
 
 
 def test_ranges_that_touch_or_agree_are_no_contradiction(tmp_path: Path) -> None:

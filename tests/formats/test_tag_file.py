@@ -60,6 +60,7 @@ def test_errors_name_file_and_line(tmp_path: Path, text: str, line: int, words: 
     assert caught.value.path == path
     assert caught.value.line == line
     assert words in caught.value.message
+    assert caught.value.remedy
 
 
 def test_a_tag_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
@@ -125,3 +126,4 @@ def test_wrong_columns_name_their_line(tmp_path: Path, text: str, line: int, wor
         tag_file.read_tag_file(write(tmp_path, text))
     assert caught.value.line == line
     assert words in caught.value.message
+    assert caught.value.remedy

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.database.tags import unknown_tag_text
+from ambulo.database.tags import unknown_tag
 from ambulo.errors import QueryError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def find_markers(database: Database, tag: str, longest_lead: int) -> Markers:
         QueryError: nothing carries the tag, or all that does is junk or a glitch.
     """
     if tag not in database.tags:
-        raise QueryError(unknown_tag_text(tag, database.tags), key="event")
+        raise unknown_tag(tag, database.tags, key="event")
     usable = (np.asarray(database.valid) != 0) & database.mask((), junk=False)
     starts = database.clip_starts
     frames, stops, leads = [], [], []

@@ -314,7 +314,11 @@ class Database:
             return np.ascontiguousarray(self.angular_velocities[:, 0, 1])
         if name not in self.annotations.units:
             known = self.number_units
-            raise QueryError(f"no number is called {name!r}; {nearest_names(name, known)}", key=name)
+            raise QueryError(
+                f"no number is called {name!r}; {nearest_names(name, known)}",
+                key=name,
+                remedy=f"ask for one of those, or declare [channels.{name}] in ambulo.toml, annotate takes, and build",
+            )
         return self.numbers[name]
 
 

@@ -56,6 +56,11 @@ def current_inputs(project: Project, hasher: Hasher) -> Inputs:
     return Inputs(project_content(project), tuple(takes), code, outside_files(project, hasher))
 
 
+def damage_text(error: DatabaseError) -> str:
+    """What a database that cannot be opened says of itself, with the file that is damaged."""
+    return error.message if error.path is None or not error.path.suffix else f"{error.path.name}: {error.message}"
+
+
 def staleness(project: Project, folder: Path | None = None) -> Staleness:
     """Compare a project with its database. Reads no take whose size and time are as they were.
 
@@ -66,7 +71,7 @@ def staleness(project: Project, folder: Path | None = None) -> Staleness:
     try:
         check_sound(folder)
     except DatabaseError as error:
-        return Staleness((error.message,))
+        return Staleness((damage_text(error),))
     state = read_state(folder)
     if state is None:
         return Staleness(("the record of its build is missing",))

@@ -15,7 +15,7 @@ from ambulo.database.manifest import Manifest
 from ambulo.database.project import Project
 from ambulo.database.records import BuildState, Inputs
 from ambulo.database.soundness import check_sound
-from ambulo.database.staleness import compare, current_inputs
+from ambulo.database.staleness import compare, current_inputs, damage_text
 from ambulo.database.styled_takes import find_all_takes
 from ambulo.database.takes import Hasher, Take, find_orphans
 from ambulo.errors import DatabaseError, ProjectError
@@ -106,7 +106,7 @@ def project_status(project: Project, folder: Path | None = None) -> ProjectStatu
         if state is None:
             reasons = ("the record of its build is missing",)
     except DatabaseError as error:
-        reasons, remedy = (error.message,), error.remedy or BUILD
+        reasons, remedy = (damage_text(error),), error.remedy or BUILD
     settings: tuple[SettingStatus, ...] = ()
     code = False
     if state is None:

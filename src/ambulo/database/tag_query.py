@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from ambulo.database.annotation_settings import JUNK
 from ambulo.database.range_algebra import Ranges, complement, intersection, mask_to_ranges, no_ranges, union, widen
-from ambulo.database.tags import ranges_to_mask, unknown_tag_text
+from ambulo.database.tags import ranges_to_mask, unknown_tag
 from ambulo.errors import QueryError
 from ambulo.formats.tag_file import is_tag, normalize_tag
 
@@ -94,7 +94,7 @@ class Tag(TagQuery):
     def _ranges(self, database: Database) -> Ranges:
         found = database.tags.get(self.name)
         if found is None:
-            raise QueryError(unknown_tag_text(self.name, database.tags), key=self.name)
+            raise unknown_tag(self.name, database.tags)
         return found
 
     def _names(self) -> set[str]:

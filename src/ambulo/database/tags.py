@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 import unicodedata
@@ -11,7 +12,8 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.errors import nearest_names
+from ambulo.database.annotation_settings import RESERVED_TAGS
+from ambulo.errors import QueryError, nearest_names
 from ambulo.formats.tag_file import is_tag
 
 # Words of file and folder names that say how a data set is organised, not what the motion is.
@@ -101,6 +103,15 @@ def ranges_to_mask(ranges: NDArray[np.int64], frame_count: int) -> NDArray[np.bo
     return mask
 
 
-def unknown_tag_text(tag: str, known: Iterable[str]) -> str:
-    """What an error says about a tag that nothing carries."""
-    return f"no range carries the tag {tag!r}; {nearest_names(tag, known)}"
+def unknown_tag(tag: str, known: Iterable[str], *, key: str | None = None) -> QueryError:
+    """The error for a tag that nothing carries: the nearest that something does, and how to have it carried.
+
+    A reserved tag is named only to whoever nearly wrote it: ``mirrored`` is no answer to ``injured``.
+    """
+    meant = difflib.get_close_matches(tag.lower(), RESERVED_TAGS, cutoff=0.8)
+    likely = [name for name in known if name not in RESERVED_TAGS or name in meant]
+    return QueryError(
+        f"no range carries the tag {tag!r}; {nearest_names(tag, likely)}",
+        key=tag if key is None else key,
+        remedy=f"ask for one that is carried (`ambulo info` lists them), or `ambulo tag add TAKE {tag}`, then build",
+    )

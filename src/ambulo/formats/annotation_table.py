@@ -99,7 +99,12 @@ def _cells(content: str, path: Path, line: int) -> list[str]:
     try:
         return [cell.strip() for cell in next(csv.reader([content], strict=True))]
     except csv.Error as error:  # a quote that does not end, a cell without end
-        raise ProjectError(f"is no row of a table: {error}", path=path, line=line) from None
+        raise ProjectError(
+            f"is no row of a table: {error}",
+            path=path,
+            line=line,
+            remedy="end every quote that begins, and part cells with commas",
+        ) from None
 
 
 def _check_header(
@@ -116,10 +121,20 @@ def _check_header(
     for place, name in enumerate(header[len(required) :], start=len(required)):
         if name not in optional:
             raise ProjectError(
-                f"there is no column {name!r}; {nearest_names(name, optional)}", path=path, line=line, key=name
+                f"there is no column {name!r}; {nearest_names(name, optional)}",
+                path=path,
+                line=line,
+                key=name,
+                remedy="name the column so, or take it out",
             )
         if name in header[:place]:
-            raise ProjectError(f"the column {name!r} stands twice", path=path, line=line, key=name)
+            raise ProjectError(
+                f"the column {name!r} stands twice",
+                path=path,
+                line=line,
+                key=name,
+                remedy="keep one of the two",
+            )
 
 
 def seconds_cell(cell: str, column: str, path: Path, line: int) -> float | None:
@@ -128,7 +143,13 @@ def seconds_cell(cell: str, column: str, path: Path, line: int) -> float | None:
         return None
     value = _float(cell)
     if not math.isfinite(value) or value < 0:
-        raise ProjectError(f"{column} is {cell!r}, not a number of seconds from 0 up", path=path, line=line, key=column)
+        raise ProjectError(
+            f"{column} is {cell!r}, not a number of seconds from 0 up",
+            path=path,
+            line=line,
+            key=column,
+            remedy="write seconds of the take with a point, such as 1.5, or nothing for its beginning or end",
+        )
     return value
 
 
@@ -136,7 +157,13 @@ def number_cell(cell: str, column: str, path: Path, line: int) -> float:
     """A finite number."""
     value = _float(cell)
     if not math.isfinite(value):
-        raise ProjectError(f"{column} is {cell!r}, not a number", path=path, line=line, key=column)
+        raise ProjectError(
+            f"{column} is {cell!r}, not a number",
+            path=path,
+            line=line,
+            key=column,
+            remedy="write a finite number with a point; where none is known, leave the row out",
+        )
     return value
 
 
@@ -148,7 +175,12 @@ def span_cells(row: TableRow, path: Path) -> tuple[float | None, float | None]:
     """
     start, stop = (seconds_cell(row.cells[column], column, path, row.line) for column in ("start", "stop"))
     if start is not None and stop is not None and stop <= start:
-        raise ProjectError(f"the range stops at {stop} s, before it starts at {start} s", path=path, line=row.line)
+        raise ProjectError(
+            f"the range stops at {stop} s, before it starts at {start} s",
+            path=path,
+            line=row.line,
+            remedy="exchange the two, or leave one out for the take's beginning or end",
+        )
     return start, stop
 
 

@@ -69,7 +69,13 @@ def read_channel_rows(path: Path) -> list[NumberRow]:
         start, stop = span_cells(row, path)
         channel = normalize_tag(row.cells["channel"])
         if not is_tag(channel):
-            raise ProjectError(f"{channel!r} cannot be the name of a channel", path=path, line=row.line, key="channel")
+            raise ProjectError(
+                f"{channel!r} cannot be the name of a channel",
+                path=path,
+                line=row.line,
+                key="channel",
+                remedy="use letters, digits, '_', '-' and '+', a letter or digit first",
+            )
         value = number_cell(row.cells["value"], "value", path, row.line)
         end = row.cells["end_value"]
         end_value = number_cell(end, "end_value", path, row.line) if end else None

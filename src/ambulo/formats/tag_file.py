@@ -117,6 +117,7 @@ def parse_tags(text: str, path: Path) -> list[TagRow]:
                 path=path,
                 line=row.line,
                 key="priority",
+                remedy="write a whole number, or leave the cell empty for 0",
             )
         bonus = number_cell(row.cells["bonus"] or "0", "bonus", path, row.line)
         if abs(bonus) > BONUS_LIMIT:
