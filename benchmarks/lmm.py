@@ -223,7 +223,8 @@ def quality_rows(data: Any, models: Path, quick: bool) -> list[Row]:
 
 
 def side_by_side(label: str, quality: list[Row], model: Any, data: Any, models: Path, quick: bool) -> list[Row]:
-    """Motion matching and the model on one set: motion (means over scripts), megabytes, microseconds, minutes."""
+    """Motion matching and the model on one set: motion (means over scripts that move, since beside the jerk of somebody
+    who stands anything is much), megabytes, microseconds, minutes."""
     from ambulo.evaluation.coverage_motion import memory_parts
     from ambulo.learning.create import create_controller
 
@@ -236,10 +237,13 @@ def side_by_side(label: str, quality: list[Row], model: Any, data: Any, models: 
     rows = []
     for name in minutes:
         for measure in ("foot_skate", "contact_slide", "jerk_ratio", "pose_jump", "path_error", "response_90"):
-            found = [r for r in quality if r.name.startswith(f"{name}, ") and r.name.endswith(f": {measure}")]
+            mine = [r for r in quality if r.name.startswith(f"{name}, ") and ", idle: " not in r.name]
+            found = [r for r in mine if r.name.endswith(f": {measure}")]
             if found:
                 mean = float(np.mean([row.value for row in found]))
-                rows.append(Row(f"{label}, {name}: {measure}, mean of scripts", len(found), mean, found[0].unit))
+                rows.append(
+                    Row(f"{label}, {name}: {measure}, mean of scripts that move", len(found), mean, found[0].unit)
+                )
         controller = create_controller(name, data.database, data.index, data.settings, models.parent)
         alone = float(np.median(step_seconds(controller, 1, 240 if quick else 600, 3))) * 1e6
         rows += [
