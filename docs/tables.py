@@ -60,6 +60,9 @@ COLUMNS = {
 }
 """What the quality table shows of the measures."""
 
+CONTROLLERS = ("motion_matching", "lmm")
+"""Those that are set side by side on whole sets."""
+
 
 def run(name: str, quick: bool) -> None:
     """Run one benchmark and keep its JSON."""
@@ -111,6 +114,25 @@ def quality(rows: list[dict[str, Any]], scripts: tuple[str, ...]) -> list[str]:
     return lines
 
 
+def side_by_side(rows: list[dict[str, Any]]) -> list[str]:
+    """Two controllers on each set: a measure a row, a controller a column."""
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        where, measure = row["name"].split(": ", 1)
+        data, controller = where.rsplit(", ", 1)
+        cells.setdefault((data, measure), {})[controller] = f"{number(row['value'])} {row['unit']}"
+    lines = ["| data | measure | " + " | ".join(CONTROLLERS) + " |", "|---|---|" + "---:|" * len(CONTROLLERS)]
+    for (data, measure), values in cells.items():
+        lines.append(f"| {data} | {measure} | " + " | ".join(values.get(name, "") for name in CONTROLLERS) + " |")
+    return lines
+
+
+def is_of_controller(row: dict[str, Any]) -> bool:
+    """Whether a row is a measure of a controller on a whole set."""
+    where = row["name"].split(": ", 1)[0].rsplit(", ", 1)
+    return len(where) == 2 and where[1] in CONTROLLERS
+
+
 def is_trial(row: dict[str, Any]) -> bool:
     """Whether a row is a measure of a controller along a script."""
     where = row["name"].rsplit(": ", 1)[0].rsplit(", ", 1)
@@ -134,7 +156,11 @@ def page(results: dict[str, dict[str, Any]]) -> str:
     for name, result in results.items():
         machine = ", ".join(f"{key} {value}" for key, value in result["machine"].items())
         trials = [row for row in result["rows"] if is_trial(row)]
-        shown = table([row for row in result["rows"] if not is_trial(row)]) if name != "quality" else []
+        both = [row for row in result["rows"] if is_of_controller(row)] if name == "lmm" else []
+        plain = [row for row in result["rows"] if not is_trial(row) and row not in both]
+        shown = table(plain) if name != "quality" else []
+        if both:
+            shown += ["", "Motion matching and learned motion matching:", "", *side_by_side(both)]
         if name == "quality":
             shown = quality(result["rows"], (*SCRIPTS, "mean of all scripts"))
         elif trials:  # controllers side by side
