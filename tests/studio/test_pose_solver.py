@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +68,18 @@ def test_what_is_out_of_reach_is_said(solver: PoseSolver) -> None:
     assert "left_wrist" in [pin.point for pin in posed.unreached]
     assert max(pin.millimetres for pin in posed.unreached) > 100
     assert np.isfinite(posed.positions).all()
+
+
+def test_the_embedded_body_stands_in_for_an_animal(opened: OpenProject) -> None:
+    skeleton = opened.database.skeleton
+    roles = {**skeleton.roles, "left_front_foot": skeleton.roles["left_hand"]}
+    roles["right_front_foot"] = skeleton.roles["right_hand"]
+    database = copy.copy(opened.database)
+    database.skeleton = replace(skeleton, roles=roles)
+    solver = project_solver(OpenProject("fox", database, opened.index))
+    assert solver.name == "the embedded body"
+    pose = solver.solve(solver.start | {"left_wrist": [0.5, 1.3, 0.3]})
+    assert at(pose, "left_wrist") == pytest.approx([0.5, 1.3, 0.3], abs=1e-3)
 
 
 def test_unknown_points_are_refused(solver: PoseSolver) -> None:

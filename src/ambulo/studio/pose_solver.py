@@ -13,6 +13,7 @@ from ambulo.errors import AmbuloError, StudioError
 from ambulo.maths import quaternions
 from ambulo.motion.kinematics import forward
 from ambulo.motion.motion import Motion
+from ambulo.motion.quadruped import is_quadruped
 from ambulo.posing.body_points import BodyPoints
 from ambulo.posing.observations import observe_points
 from ambulo.posing.points import MIRRORED, POINTS, SCHEMES, point_indices
@@ -135,31 +136,36 @@ class PoseSolver:
 
 
 def project_solver(project: OpenProject, poser: Poser | None = None) -> PoseSolver:
-    """A solver for a project's own body; the embedded body where that has no hands, knees and so on to pose.
+    """A solver for a project's own body; the embedded body where that is an animal, or has no hands, knees and so on.
 
     Raises:
         PosingError: the model is missing or damaged.
     """
-    database = project.database
-    clip = max(database.clips, key=lambda clip: min(clip.stop - clip.start, REFERENCE_FRAMES))
-    frames = slice(clip.start, min(clip.stop, clip.start + REFERENCE_FRAMES))
-    take = Motion(
-        database.skeleton,
-        np.array(database.positions[frames], np.float32),
-        np.array(database.rotations[frames], np.float32),
-        database.rate,
-        clip.name,
-    )
-    try:
-        return PoseSolver(project.name, posing_body(take), bind_pose(database), poser)
-    except AmbuloError as error:
-        log.info("%s cannot be posed itself: %s", project.name, error)
+    if not is_quadruped(project.database.skeleton):  # it has the roles, but the model knows people
+        try:
+            return PoseSolver(project.name, posing_body(_take(project)), bind_pose(project.database), poser)
+        except AmbuloError as error:
+            log.info("%s cannot be posed itself: %s", project.name, error)
     body = posing_body()
     skeleton = body.reference.skeleton
     still = np.array(skeleton.offsets, np.float32)[None]
     stand = forward(still, np.array(skeleton.rest_rotations, np.float32)[None], skeleton.parents)
     bind = messages.BindInfo(stand.positions[0].tolist(), stand.rotations[0].tolist())
     return PoseSolver("the embedded body", body, bind, poser)
+
+
+def _take(project: OpenProject) -> Motion:
+    """Some of the project's motion, which tells how its skeleton stands."""
+    database = project.database
+    clip = max(database.clips, key=lambda clip: min(clip.stop - clip.start, REFERENCE_FRAMES))
+    frames = slice(clip.start, min(clip.stop, clip.start + REFERENCE_FRAMES))
+    return Motion(
+        database.skeleton,
+        np.array(database.positions[frames], np.float32),
+        np.array(database.rotations[frames], np.float32),
+        database.rate,
+        clip.name,
+    )
 
 
 def _rounded(values: ArrayLike) -> list[float]:
