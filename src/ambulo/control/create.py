@@ -37,7 +37,7 @@ CONTROLLERS: dict[str, Callable[[Database, SearchIndex, ControlSettings], Contro
 def create_controller(
     name: str, database: Database, index: SearchIndex, settings: ControlSettings | None = None
 ) -> Controller:
-    """A full stack: the controller of that name, inertialized, with locked feet (those of two-legged bodies).
+    """A full stack: the controller of that name, inertialized, with locked feet; four feet are kept above ground.
 
     Args:
         name: a key of :data:`CONTROLLERS`.
@@ -49,6 +49,7 @@ def create_controller(
     Raises:
         ControlError: there is no controller of that name; lists the nearest.
     """
+    from ambulo.control.above_ground import AboveGround, ground_feet
     from ambulo.control.foot_lock import FootLock, foot_geometry
     from ambulo.control.inertialization import Inertialize
 
@@ -59,7 +60,6 @@ def create_controller(
     bare = maker(database, index, settings)
     smooth = Inertialize(bare, settings.inertialize)
     if is_quadruped(database.skeleton):
-        return (
-            smooth  # a lock of two legs that bend thrice pulls the hips about: worse than what the data itself slides
-        )
+        # A lock of two legs that bend thrice pulls the hips about: worse than what the data itself slides.
+        return AboveGround(smooth, ground_feet(database))
     return FootLock(smooth, foot_geometry(database), settings.foot_lock)

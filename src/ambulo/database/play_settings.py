@@ -7,6 +7,9 @@ import msgspec
 OPT_IN_TAGS = (
     *("jump", "jumping", "hop", "hopping", "crouch", "crouching", "crawl", "crawling", "climb", "climbing"),
     *("slope", "slope_up", "slope_down", "stairs", "steps", "terrain"),
+    *("sneak", "sneaking", "fall", "falling", "swim", "swimming", "fly", "flying"),
+    *("death", "dead", "die", "dying", "hit", "hit_react", "knockdown", "attack"),
+    *("bite", "howl", "eat", "eating", "fetch", "pose", "rest_pose", "t_pose"),
     *("dance", "dancing", "kick", "kicking", "punch", "punching", "slash", "fight", "fighting", "sit", "sitting"),
 )
 """What a character that is only asked to go somewhere should not do by itself, as data sets name it."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.control.above_ground import AboveGround
 from ambulo.control.controller import Controller
 from ambulo.control.foot_lock import FootLock
 from ambulo.control.inertialization import Inertialize
@@ -53,6 +54,8 @@ class Stack:
         Raises:
             ControlError: it is none that a graph can be.
         """
+        if isinstance(controller, AboveGround):
+            controller = controller.inner  # the lift of four-legged bodies is left to the engine's own ground
         inner = controller.inner if isinstance(controller, FootLock) else controller
         if isinstance(inner, Inertialize):
             if isinstance(inner.inner, LearnedMotionMatching):
