@@ -120,9 +120,10 @@ def test_pages_are_one_file_and_run(tmp_path: Path, spoiled: Motion, capsys) -> 
                 view.on("pageerror", lambda error: troubles.append(str(error)))
                 view.on("console", lambda entry: troubles.append(entry.text) if entry.type == "error" else None)
                 view.on("request", lambda request: requests.append(request.url))
+                view.set_default_timeout(90_000)
                 view.goto(Path(file).as_uri())
                 view.locator(".stage").first.scroll_into_view_if_needed()
-                view.wait_for_selector(".stage canvas", timeout=20_000)
+                view.wait_for_selector(".stage canvas", timeout=90_000)
                 view.wait_for_timeout(500)
         finally:
             browser.close()

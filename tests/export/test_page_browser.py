@@ -33,8 +33,9 @@ def test_the_player_runs_without_a_network(recording: Recording, database: Datab
             view.on("pageerror", lambda error: troubles.append(str(error)))
             view.on("console", lambda entry: troubles.append(entry.text) if entry.type == "error" else None)
             view.on("request", lambda request: requests.append(request.url))
+            view.set_default_timeout(90_000)
             view.goto(report.as_uri())
-            view.wait_for_selector("#player canvas", timeout=20_000)
+            view.wait_for_selector("#player canvas", timeout=90_000)
             view.wait_for_timeout(1500)
             shot = image.open(io.BytesIO(view.locator("#player").screenshot())).convert("RGB")
         finally:
