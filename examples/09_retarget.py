@@ -18,9 +18,7 @@ for side, sign in (("left", -1.0), ("right", 1.0)):
     lowered = quaternions.from_angle_axis(np.radians(45.0) * sign, np.array([0.0, 0.0, 1.0]))
     for joint in body.descendants(body.role(f"{side}_forearm")):
         offsets[joint] = quaternions.rotate(lowered, offsets[joint])
-other = Skeleton(
-    tuple(f"bone_{name}" for name in body.names), body.parents, offsets, body.end_offsets, body.roles
-)
+other = Skeleton(tuple(f"bone_{name}" for name in body.names), body.parents, offsets, body.end_offsets, body.roles)
 
 done = retarget(walk, other)
 report = done.report

@@ -41,7 +41,9 @@ def test_words_and_layout_do_not_count(before: str, after: str) -> None:
     assert hash_code(CODE.replace(before, after)) == hash_code(CODE)
 
 
-@pytest.mark.parametrize(("before", "after"), [("3", "4"), ("> LIMIT", ">= LIMIT"), ('"walker"', '"runner"'), ("far", "near")])
+@pytest.mark.parametrize(
+    ("before", "after"), [("3", "4"), ("> LIMIT", ">= LIMIT"), ('"walker"', '"runner"'), ("far", "near")]
+)
 def test_what_it_does_counts(before: str, after: str) -> None:
     assert hash_code(CODE.replace(before, after)) != hash_code(CODE)
 

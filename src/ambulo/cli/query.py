@@ -17,7 +17,8 @@ class Arguments:
     """Find the stretches of a database that answer a question such as "walk and not turn", or ask its catalogue in SQL.
 
     A question joins tags by and, or, not and brackets; before("jump", 0.5), after and within speak
-    of the seconds around the ranges of a tag; numbers are compared: speed > 1.2, turn_rate < 0, or channels of the project.
+    of the seconds around the ranges of a tag; numbers are compared: speed > 1.2, turn_rate < 0, or channels of the
+    project.
     """
 
     database: Path
