@@ -7,8 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ambulo.control.above_ground import ground_feet
+from ambulo.control.create import create_controller
+from ambulo.control.scripts import square
+from ambulo.control.simulation import simulate
+from ambulo.database.database import Database
 from ambulo.errors import SkeletonError
 from ambulo.formats.registry import load, load_all
+from ambulo.matching.features import compute_features
+from ambulo.matching.index import SearchIndex
+from ambulo.matching.schema import FeatureSchema
 from ambulo.motion.humanoid import with_detected_roles
 from ambulo.motion.kinematics import forward_motion
 from ambulo.motion.motion import Motion
@@ -129,3 +137,18 @@ def test_a_robot_with_feet_of_their_own_has_its_roles_and_is_not_mapped(real_dat
     for pair in ((robot, take(real_data, "cmu")), (take(real_data, "cmu"), robot)):
         with pytest.raises(SkeletonError, match=r"'Foot.L' does not hang below its left_lower_leg 'LowerLeg.L'"):
             retarget(*pair)
+
+
+def test_a_played_fox_stays_above_ground_and_neither_sits_nor_dies(real_data: Path) -> None:
+    kept = {"Walk", "Idle", "Sneak", "Death", "Sit", "Howl"}
+    clips = [clip for clip in load_all(real_data / "free/characters/fox_14clips.glb") if clip.name in kept]
+    prepared = [prepare_take(clip, travel="from_feet") for clip in clips]
+    database = Database.from_clips(prepared, [[(None, None, clip.name.lower())] for clip in clips])
+    features = compute_features(database, FeatureSchema.compile(skeleton=database.skeleton, rate=database.rate))
+    index = SearchIndex.build(features, database.clip_starts, database.clip_stops, database.valid)
+    feet = ground_feet(database)
+    assert len(feet.joints) == 4 and (feet.heights < 0.06).all()
+    recording = simulate(create_controller("motion_matching", database, index), square(), 8.0, 60.0)
+    shown = {database.clips[clip].name for clip in database.clip_of_frame(recording.frames).ravel()}
+    assert "Walk" in shown and shown <= {"Walk", "Idle"}
+    assert (recording.global_positions[:, :, feet.joints, 1] > feet.heights - 1e-4).all()
