@@ -60,3 +60,23 @@ def test_a_kept_fingerprint_is_the_one_that_is_computed(tmp_path: Path, monkeypa
     kept.write_text("half")
     assert code_fingerprint.__wrapped__(("maths",)) == computed
     assert code_fingerprint(FRAME_ROOMS) != computed
+
+
+@pytest.mark.parametrize("module", ["motion/retargeting.py", "database/retarget_plan.py", "database/prepare_jobs.py"])
+def test_other_code_that_puts_takes_on_a_skeleton_makes_their_frames_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    monkeypatch.setenv("AMBULO_CACHE", str(tmp_path))
+    home = Path(fingerprints.ambulo.__file__).parent
+    now = code_fingerprint.__wrapped__(FRAME_ROOMS)
+    copy = tmp_path / "ambulo"
+    for room in (*FRAME_ROOMS, "database"):
+        for file in [home / room] if room.endswith(".py") else (home / room).glob("*.py"):
+            target = copy / file.relative_to(home)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(file.read_bytes())
+    monkeypatch.setattr(fingerprints.ambulo, "__file__", str(copy / "__init__.py"))
+    assert code_fingerprint.__wrapped__(FRAME_ROOMS) == now
+    changed = copy / module
+    changed.write_text(changed.read_text(encoding="utf-8") + "\nEXTRA = 1\n", encoding="utf-8")
+    assert code_fingerprint.__wrapped__(FRAME_ROOMS) != now

@@ -20,8 +20,15 @@ from ambulo.database.takes import TakeInput
 from ambulo.formats.paths import write_whole
 from ambulo.maths.user_cache import user_cache
 
-FRAME_ROOMS = ("maths", "motion", "formats", "prepare")
-"""Packages whose code decides what the frames of a take are."""
+FRAME_ROOMS = (
+    "maths",
+    "motion",
+    "formats",
+    "prepare",
+    "database/prepare_jobs.py",
+    "database/retarget_plan.py",
+)
+"""Packages and modules whose code decides what the frames of a take are."""
 
 STYLE_ROOMS = ("prepare/stylise", "prepare/repair")
 """Packages whose code decides what operators make of a take."""
@@ -48,13 +55,15 @@ def database_code(project: Project) -> str:
 
 @cache
 def code_fingerprint(rooms: tuple[str, ...]) -> str:
-    """Hash of the code of some packages of ambulo: a database made by other code is stale.
+    """Hash of the code of some packages and modules of ambulo: a database made by other code is stale.
 
     Comments, docstrings and layout do not count.
     """
     home = Path(ambulo.__file__).parent
     sources = {
-        f"{room}/{file.name}": file.read_bytes() for room in rooms for file in sorted((home / room).glob("*.py"))
+        file.relative_to(home).as_posix(): file.read_bytes()
+        for room in rooms
+        for file in ([home / room] if room.endswith(".py") else sorted((home / room).glob("*.py")))
     }
     # Reading a hundred syntax trees takes most of a second, so what came of the same bytes is kept.
     raw = hashlib.sha256(repr((sys.version_info[:2], ambulo.__version__, rooms)).encode())
