@@ -57,6 +57,12 @@ class LmmSettings:
         if not (np.isfinite(self.refresh) and self.refresh > 0):
             raise ControlError(f"refresh must be a positive number of seconds, not {self.refresh}", key="refresh")
 
+    @property
+    def latest(self) -> float:
+        """Seconds with which times are compared, a hair above: a sum of steps that just meets ``refresh`` is not past
+        it, whatever rounding does to the sum, in double precision here and in single precision in an exported graph."""
+        return self.refresh + 1e-4
+
 
 @dataclass(frozen=True)
 class LmmState:
@@ -260,7 +266,7 @@ class LearnedMotionMatching:
             found = self._projector(query)
             going_on = state.values[who, :width]
             hurried = planned.eager[who]
-            jumps = self._is_better(query, found[:, :width], going_on, hurried) | (since[who] > self.own.refresh)
+            jumps = self._is_better(query, found[:, :width], going_on, hurried) | (since[who] > self.own.latest)
             values[who[jumps]] = found[jumps]
             since[who[jumps]] = 0.0
             transitioned[who] = jumps
@@ -351,7 +357,7 @@ class LearnedMotionMatching:
 
     def _ties(self, since: NDArray[np.float64]) -> Ties:
         """Nobody is kept from searching, and who is due to be put back on the data does so even at rest."""
-        busy = np.where(since > self.own.refresh, 3, 0).astype(np.uint8)
+        busy = np.where(since > self.own.latest, 3, 0).astype(np.uint8)
         return Ties(np.zeros(len(since), np.int64), busy, np.zeros(0, np.bool_))
 
     def _check_tags(self, intent: Intent) -> None:

@@ -11,7 +11,7 @@ from ambulo.export.engine.graph import Graph, Value
 from ambulo.export.engine.graph_maths import heading_quaternion, length, quat_inverse, quat_multiply
 from ambulo.export.engine.networks import network
 from ambulo.export.engine.slots import Slot, Slots, merge
-from ambulo.export.engine.step_plan import HAIR, PLAN_SLOTS, follow, plan_step
+from ambulo.export.engine.step_plan import PLAN_SLOTS, follow, plan_step
 from ambulo.export.engine.step_smooth import Joints
 from ambulo.learning.lmm_controller import LmmSettings
 from ambulo.learning.lmm_model import LmmModel
@@ -54,7 +54,7 @@ def learned_step(
     raw = going_on / model.feature_coefficients + model.feature_mean
     since = state["since"] + dt
     # Who was not put back onto the data for so long searches even if it rests.
-    overdue = since > own.refresh - HAIR
+    overdue = since > own.latest
     plan = plan_step(g, state, velocity, facing, dt, raw, model.schema, settings, leave=None, asks=overdue)
     query = (plan.query - model.feature_mean) * model.feature_coefficients
     found = network(g, model.projector, query)
