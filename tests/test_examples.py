@@ -19,9 +19,11 @@ EXPECTED = {
     "06_search_by_hand.py": ["all answers are tagged so: True"],
     "07_ask_the_database.py": ["injured: 2 stretches, 4.00 s", 'before("injured", 0.5): 2 stretches, 1.00 s'],
     "08_learn_to_move.py": ["joints are", "all joints finite: True"],
+    "09_retarget.py": ["% as long", "contacts kept: "],
     "10_injured.py": ["100% while hurt", "the captured style adds 0 states, 0 lines"],
     "12_pose_from_points.py": ["held within 0.", "out of reach: left_wrist", "120 poses from head and hands"],
     "13_export.py": ["verify.py: agrees", "m there: True"],
+    "14_stylise_and_tag.py": ["standing toes slide", "injured: F1", "a take that is injured"],
     "11_check_a_take.py": ["frames 200 to 200, pop", "clean now: True"],
 }
 
