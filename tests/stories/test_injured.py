@@ -138,7 +138,8 @@ def test_day_one_is_told_and_day_three_works(game: Path) -> None:
     machine, before = load_machine(GAME), fingerprint(game)
     with pytest.raises(QueryError, match="injured") as caught:
         play(game, machine, health=10.0, stamina=100.0, seconds=0.1)
-    assert "did you mean" in str(caught.value)
+    assert "valid names" in caught.value.message and "mirrored" not in caught.value.message
+    assert caught.value.remedy is not None and "ambulo tag add TAKE injured" in caught.value.remedy
     assert len(play(game, machine, health=100.0, stamina=100.0, seconds=0.5)) == 30  # the rest of the game plays on
 
     for number, performance in enumerate(captured("injured", 777, 2)):
