@@ -44,7 +44,7 @@ class Driver:
         self.page = page
         self.errors = errors
 
-    def state(self, seconds: float = 30.0) -> dict[str, Any]:
+    def state(self, seconds: float = 90.0) -> dict[str, Any]:
         """What the page knows now; it knows nothing between a new greeting and the first frame after it."""
         end = time.monotonic() + seconds
         while True:
@@ -53,7 +53,7 @@ class Driver:
                 return state
             self.page.wait_for_timeout(20)
 
-    def until(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = 30.0) -> dict[str, Any]:
+    def until(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = 90.0) -> dict[str, Any]:
         """The first state that is as wanted."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -77,6 +77,7 @@ def opened(studio: Studio, browser: Any, *, script: str | None = None, expected:
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     if script is not None:
         page.add_init_script(script)
+    page.set_default_timeout(90_000)
     page.goto(studio.url + "?debug=1&pictures=5")
     driver = Driver(page, errors)
     driver.until(lambda state: state.get("connected", False) and state["frames"] > 2)
@@ -322,10 +323,11 @@ def test_both_themes(driver: Driver) -> None:
     corner = (slice(HEIGHT // 3, HEIGHT // 2), slice(0, 40))
     dark = driver.picture()[corner].mean()
     driver.page.keyboard.press("KeyT")
-    driver.page.wait_for_timeout(500)
-    light = driver.picture()[corner].mean()
     assert dark < 70
-    assert light > 180
+    end = time.monotonic() + 30.0
+    while driver.picture()[corner].mean() <= 180 and time.monotonic() < end:
+        driver.page.wait_for_timeout(100)
+    assert driver.picture()[corner].mean() > 180
 
 
 def test_two_pages_see_the_same_character(studio: Studio, browser: Any, driver: Driver) -> None:
