@@ -114,6 +114,13 @@ def test_other_skeletons_and_features_are_refused(database: Database, index: Sea
         ControllerChain([("a", one), ("a", one)])
 
 
+def test_a_whole_stack_is_no_level_of_a_chain(database: Database, index: SearchIndex) -> None:
+    stack = create_controller("motion_matching", database, index)
+    with pytest.raises(ControlError, match="'whole' is a FootLock, not a bare one") as caught:
+        ControllerChain([("bare", MotionMatching(database, index)), ("whole", stack)])  # type: ignore[list-item]
+    assert caught.value.remedy is not None and "CONTROLLERS" in caught.value.remedy
+
+
 def test_a_rebuilt_database_keeps_the_character_where_it_is(
     stack: FootLock, blocks: FootLock, database: Database, index: SearchIndex
 ) -> None:

@@ -67,16 +67,27 @@ class ControllerChain:
         levels: name and controller, at least one. Controllers are bare: wrap the chain, not its levels.
 
     Raises:
-        ControlError: no levels, a name twice, or other skeletons or features than the first level's.
+        ControlError: no levels, a name twice, or a controller that is wrapped, or other skeletons or features
+            than the first level's.
     """
 
     def __init__(self, levels: Sequence[tuple[str, DatabaseController]]) -> None:
+        from ambulo.control.database_controller import DatabaseController
+
         self.levels = tuple(Level(*level) for level in levels)
         if not self.levels:
             raise ControlError("a chain needs at least one database", key="levels")
         names = [level.name for level in self.levels]
         if len(set(names)) < len(names):
             raise ControlError(f"two databases of a chain have one name: {', '.join(names)}", key="levels")
+        for level in self.levels:
+            if not isinstance(level.controller, DatabaseController):
+                raise ControlError(
+                    f"the controller of {level.name!r} is a {type(level.controller).__name__}, not a bare one",
+                    key="levels",
+                    remedy="make the levels with control.create.CONTROLLERS[name](database, index, settings), "
+                    "and wrap the chain: FootLock(Inertialize(chain), foot_geometry(database))",
+                )
         first = self.levels[0].controller
         for level in self.levels[1:]:
             check_alike(first, level.controller, self.levels[0].name, level.name)
