@@ -97,8 +97,9 @@ def test_characters_of_other_databases_share_the_logic(chain: FootLock) -> None:
 
 
 def test_what_no_level_has_is_refused_with_the_chain(chain: FootLock) -> None:
-    with pytest.raises(QueryError, match=r"special, general.*flying"):
+    with pytest.raises(QueryError, match=r"special, general.*flying") as caught:
         chain.step(chain.start(), Intent(AHEAD, required_tags=("flying",)), 1 / 60)
+    assert str(caught.value).count(" | ") == 1  # one remedy: that of the chain
 
 
 def test_other_skeletons_and_features_are_refused(database: Database, index: SearchIndex) -> None:

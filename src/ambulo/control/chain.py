@@ -194,8 +194,9 @@ class ControllerChain:
             else:
                 return number
         asked = " and ".join(required) or "anything"
+        why = "" if refused is None else refused.message
         raise QueryError(
-            f"no database of the chain ({', '.join(level.name for level in self.levels)}) has {asked}: {refused}",
+            f"no database of the chain ({', '.join(level.name for level in self.levels)}) has {asked}: {why}",
             key="required_tags",
             remedy="ask for fewer tags, or add a more general database to the chain",
         )
