@@ -40,6 +40,7 @@ TITLES = {
     "iteration": "Iterating on a project",
     "autotag": "Auto-tagging",
     "lmm": "Learned motion matching",
+    "export": "Exported controllers",
     "posing": "Posing from a few points",
     "posing_projection": "Posing: projection onto a skeleton",
 }

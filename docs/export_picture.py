@@ -1,0 +1,36 @@
+"""Draw the picture of an exported page for the docs: ``python docs/export_picture.py FOLDER``.
+
+FOLDER is what ``ambulo export PROJECT --target web`` wrote; a headless Chromium opens its page from the disk.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+PICTURE = Path(__file__).resolve().parent / "images" / "export_page.png"
+FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+STEPS = 420
+
+
+def draw(folder: Path) -> None:
+    """The page after seven seconds of walking by itself."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        view = browser.new_page(viewport={"width": 720, "height": 405}, color_scheme="light")
+        view.goto((folder / "index.html").resolve().as_uri())
+        while view.evaluate("window.ambulo ? window.ambulo.steps : 0") < STEPS:
+            view.wait_for_timeout(200)
+        shot = Image.open(io.BytesIO(view.screenshot(timeout=120_000)))
+        browser.close()
+    shot.convert("P", palette=Image.Palette.ADAPTIVE, colors=96).save(PICTURE, optimize=True)
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]))
