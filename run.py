@@ -109,7 +109,7 @@ def demo(arguments: list[str]) -> None:
     parser.add_argument("--headless", action="store_true", help="write a report of a walk along a square, and exit")
     parser.add_argument("--no-browser", action="store_true", help="serve, but do not open a browser")
     parser.add_argument("--port", type=int, default=0, help="port to serve on; a free one by default")
-    parser.add_argument("--learn", action="store_true", help="install what training needs too, for the page's Train LMM")
+    parser.add_argument("--learn", action="store_true", help="install what training needs, for the page's Train LMM")
     options = parser.parse_args(arguments)
     python = prepare("studio,learn" if options.learn else "studio")
     build_web(python)
