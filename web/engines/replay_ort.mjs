@@ -1,4 +1,4 @@
-// Replays the recording of an exported controller in Node with onnxruntime-web, which is no dependency of ours:
+// Replays the recording of an exported controller in Node with onnxruntime-web:
 //
 //   node web/engines/replay_ort.mjs ORT_WEB CONTROLLER_ONNX GOLDEN_JSON
 //

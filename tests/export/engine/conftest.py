@@ -55,7 +55,9 @@ def matching(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="session")
 def learned(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Learned motion matching, in our own axes."""
+    """Learned motion matching, in our own axes, with a page."""
+    from ambulo.export.engine import web_page
     from ambulo.export.engine.bundle import export_controller
 
-    return export_controller(trained, tmp_path_factory.mktemp("lmm") / "out", controller="lmm", target="onnx")
+    target = "web" if web_page.LIVE.is_file() else "onnx"  # a page is the same graph beside a script that is built
+    return export_controller(trained, tmp_path_factory.mktemp("lmm") / "out", controller="lmm", target=target)

@@ -1,12 +1,17 @@
-"""Exported pages: their own runtime replays the recording, in Node and in a browser, and the character walks."""
+"""Exported pages: their own runtime replays the recording, in Node and in a browser, and the character walks.
+
+The graph itself is replayed by onnxruntime-web, in Node and in the browser, from a server of this test."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +26,12 @@ from ambulo.export.engine.verify import distance
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NODE = shutil.which("node")
 WEB = Path(__file__).parents[3] / "web"
-ORT_WEB = Path(os.environ.get("AMBULO_ORT_WEB", WEB / "node_modules" / "onnxruntime-web" / "dist" / "ort.node.min.mjs"))
+ORT_WEB = WEB / "node_modules" / "onnxruntime-web" / "dist"
+FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+
+needs_ort_web = pytest.mark.skipif(
+    not (ORT_WEB / "ort.wasm.min.mjs").is_file(), reason="no onnxruntime-web here: npm ci in web/"
+)
 
 pytestmark = pytest.mark.skipif(
     not web_page.LIVE.is_file(), reason="the web script has not been built: python web/build.py"
@@ -29,9 +39,11 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module", params=["lmm", "mm"])
-def exported(request: pytest.FixtureRequest, trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported(request: pytest.FixtureRequest, project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if request.param == "lmm":
+        return Path(request.getfixturevalue("learned").folder)
     out = tmp_path_factory.mktemp("web") / request.param
-    export_controller(trained, out, controller=request.param, target="web")
+    export_controller(project, out, controller=request.param, target="web")
     return out
 
 
@@ -72,11 +84,13 @@ def test_node_replays_the_recording(exported: Path, tmp_path: Path) -> None:
     check(json.loads(done.stdout)["frames"], arrays)
 
 
-@pytest.mark.skipif(NODE is None or not ORT_WEB.is_file(), reason="no onnxruntime-web here: set AMBULO_ORT_WEB")
+@needs_ort_web
+@pytest.mark.skipif(NODE is None, reason="there is no Node")
 def test_onnxruntime_web_replays_the_recording(exported: Path, tmp_path: Path) -> None:
     lists, arrays = golden_lists(exported)
     (tmp_path / "golden.json").write_text(json.dumps(lists))
-    command = [str(NODE), str(WEB / "engines" / "replay_ort.mjs"), str(ORT_WEB), str(exported / "controller.onnx")]
+    library = ORT_WEB / "ort.node.min.mjs"
+    command = [str(NODE), str(WEB / "engines" / "replay_ort.mjs"), str(library), str(exported / "controller.onnx")]
     done = subprocess.run(
         [*command, str(tmp_path / "golden.json")], capture_output=True, text=True, check=False, timeout=300
     )
@@ -84,13 +98,86 @@ def test_onnxruntime_web_replays_the_recording(exported: Path, tmp_path: Path) -
     check(json.loads(done.stdout)["frames"], arrays)
 
 
+@contextmanager
+def served(*files: Path) -> Iterator[str]:
+    """Address of a server of these files on this machine, and of an empty page."""
+    by_name = {f"/{file.name}": file for file in files}
+    kinds = {".mjs": "text/javascript", ".wasm": "application/wasm"}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            file = by_name.get(self.path)
+            data = b"<!doctype html><title>replay</title>" if self.path == "/" else file.read_bytes() if file else b""
+            self.send_response(200 if data else 404)
+            self.send_header("Content-Type", "text/html" if file is None else kinds.get(file.suffix, "text/plain"))
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *words: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@needs_ort_web
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_onnxruntime_web_replays_the_recording_in_a_browser(exported: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    lists, arrays = golden_lists(exported)
+    library = [
+        ORT_WEB / name for name in ("ort.wasm.min.mjs", *(f"ort-wasm-simd-threaded.{k}" for k in ("mjs", "wasm")))
+    ]
+    with served(*library, exported / "controller.onnx") as address, sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            view = browser.new_page()
+            requests: list[str] = []
+            view.on("request", lambda request: requests.append(request.url))
+            view.goto(address)
+            frames = view.evaluate(
+                """async (golden) => {
+                    const ort = await import("/ort.wasm.min.mjs");
+                    ort.env.wasm.numThreads = 1;
+                    ort.env.wasm.wasmPaths = location.href;
+                    const options = {executionProviders: ["wasm"]};
+                    const session = await ort.InferenceSession.create("/controller.onnx", options);
+                    const tensor = (values, shape) => new ort.Tensor("float32", Float32Array.from(values), shape);
+                    let state = tensor(golden.state, [1, golden.state.length]);
+                    const frames = [];
+                    for (let k = 0; k < golden.in_dt.length; k++) {
+                        const out = await session.run({
+                            state, velocity: tensor(golden.in_velocity[k], [1, 3]),
+                            facing: tensor(golden.in_facing[k], [1, 3]), dt: tensor(golden.in_dt[k], [1]),
+                        });
+                        state = out.state_next;
+                        frames.push(Object.fromEntries(["local_positions", "local_rotations", "contacts"].map(
+                            (name) => [name, [...out[name].data]])));
+                    }
+                    return frames;
+                }""",
+                lists,
+            )
+        finally:
+            browser.close()
+    assert all(url.startswith((address, "blob:", "data:")) for url in requests)
+    check(frames, arrays)
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 def test_a_browser_plays_the_file(exported: Path) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")
     lists, arrays = golden_lists(exported)
-    flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         try:
             view = browser.new_page(viewport={"width": 320, "height": 240})
             troubles: list[str] = []
