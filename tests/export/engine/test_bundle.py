@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -91,12 +92,61 @@ def test_another_recording_is_refused(matching: Any, tmp_path: Path) -> None:
     arrays["out_local_positions"][200, 0, 5, 1] += 1.0  # a centimetre
     np.savez(folder / "golden.npz", **arrays)
     manifest = json.loads((folder / "manifest.json").read_text())
-    import hashlib
-
     manifest["files"]["golden.npz"] = hashlib.sha256((folder / "golden.npz").read_bytes()).hexdigest()
     (folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(verify.Mismatch, match=r"out_local_positions.*frame 200"):
         verify.verify(folder)
+
+
+def rewritten(folder: Path, name: str, data: bytes) -> None:
+    """Change a file of a bundle and its hash with it."""
+    (folder / name).write_bytes(data)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"][name] = hashlib.sha256(data).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda told: told.__setitem__("frames", 0), "frames"),
+        (lambda told: told["tolerances"].clear(), "tolerances."),
+        (lambda told: told["tolerances"].pop("local_rotations"), "tolerances.local_rotations"),
+        (lambda told: told["tolerances"].__setitem__("contacts", 1e9), "tolerances.contacts"),
+        (lambda told: told["tolerances"].__setitem__("contacts", float("nan")), "tolerances.contacts"),
+        (lambda told: told.__setitem__("tolerances", 3), "file"),
+    ],
+)
+def test_a_recording_that_proves_nothing_is_refused(matching: Any, tmp_path: Path, change: Any, field: str) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(matching.folder, folder)
+    told = json.loads((folder / "golden.json").read_text())
+    change(told)
+    rewritten(folder, "golden.json", json.dumps(told).encode())
+    with pytest.raises(verify.Mismatch) as caught:
+        verify.verify(folder)
+    assert caught.value.file == "golden.json" and caught.value.field.startswith(field)
+
+
+@pytest.mark.parametrize("name", ["controller.onnx", "golden.npz", "golden.json"])
+def test_rubbish_with_a_right_hash_is_refused(matching: Any, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(matching.folder, folder)
+    rewritten(folder, name, b"\x08\x08rubbish")
+    with pytest.raises(verify.Mismatch):
+        verify.verify(folder)
+
+
+@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
+def test_a_missing_package_is_named(
+    package: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(AmbuloError, match=rf"`{package}`(.|\n)*ambulo\[learn\]"):
+        export_controller(project, tmp_path / "out", controller="mm")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("which", ["matching", "learned"])

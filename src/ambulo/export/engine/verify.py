@@ -10,12 +10,16 @@ import hashlib
 import json
 import sys
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 FORMAT, VERSION = "ambulo controller", 1
+MOST_TOLERANCE = 0.5
+"""Of any output, in its unit: contacts are 0 or 1."""
+
 _NEEDED = ("format", "version", "opset", "operators", "characters", "rate", "inputs", "outputs", "state", "files")
 
 
@@ -46,6 +50,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def check_files(folder: Path, manifest: dict[str, Any]) -> None:
     """Every file's hash."""
+    if not isinstance(manifest["files"], dict):
+        raise Mismatch("manifest.json", "files", "is no table of hashes by name")
     for name, digest in manifest["files"].items():
         path = folder / name
         if not path.is_file():
@@ -123,11 +129,35 @@ def check_layout(manifest: dict[str, Any], session: Any) -> None:
         raise Mismatch("manifest.json", "state", f"describes {place} columns, the graph's state has {width}")
 
 
+def read_recording_note(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """``golden.json``: at least a frame, and a tolerance of every output."""
+    try:
+        told = json.loads((folder / "golden.json").read_text("utf-8"))
+        steps, limits = told["frames"], told["tolerances"]
+        names = {entry["name"] for entry in manifest["outputs"]} - {"state_next"}
+        unbounded = [name for name in sorted(names) if not 0.0 <= limits.get(name, -1.0) <= MOST_TOLERANCE]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Mismatch("golden.json", "file", f"cannot be read: {error!r}") from None
+    if type(steps) is not int or steps < 1:
+        raise Mismatch("golden.json", "frames", f"is {steps!r}; nothing would be compared")
+    if unbounded or set(limits) != names:
+        name = (unbounded or sorted(set(limits) ^ names))[0]
+        raise Mismatch("golden.json", f"tolerances.{name}", f"is {limits.get(name)!r}; an output needs a small number")
+    return dict(told)
+
+
 def replay(folder: Path, manifest: dict[str, Any], session: Any) -> dict[str, float]:
     """Run the recording again from its first state. Returns the largest difference of each output."""
-    told = json.loads((folder / "golden.json").read_text("utf-8"))
-    with np.load(folder / "golden.npz", allow_pickle=False) as stored:
-        golden = {name: stored[name] for name in stored.files}
+    told = read_recording_note(folder, manifest)
+    try:
+        with np.load(folder / "golden.npz", allow_pickle=False) as stored:
+            golden = {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise Mismatch("golden.npz", "file", f"cannot be read: {error}") from None
+    wanted = ["state", *(f"out_{name}" for name in told["tolerances"])]
+    for name in wanted:
+        if name not in golden or (name != "state" and len(golden[name]) != told["frames"]):
+            raise Mismatch("golden.npz", name, f"is missing or does not have {told['frames']} frames")
     worst = dict.fromkeys(told["tolerances"], 0.0)
     state, steps = golden["state"], told["frames"]
     names = [tensor.name for tensor in session.get_outputs()]
@@ -163,15 +193,27 @@ def distance(name: str, found: Any, wanted: Any) -> float:
 def verify(folder: Path) -> dict[str, Any]:
     """Check a bundle; raises Mismatch at the first thing that is not as the manifest says."""
     manifest = read_manifest(folder)
+    try:
+        return _verify(folder, manifest)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, StopIteration) as error:
+        raise Mismatch("manifest.json", "layout", f"is not as this script knows it: {error!r}") from None
+
+
+def _verify(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     check_files(folder, manifest)
     check_opset(folder, manifest)
-    import onnxruntime  # type: ignore[import-untyped, unused-ignore]
-
+    try:
+        import onnxruntime  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        raise Mismatch("verify.py", "onnxruntime", "is not installed: pip install onnxruntime") from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     path = str(folder / "controller.onnx")
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its own kinds of errors have no common base
+        raise Mismatch("controller.onnx", "graph", f"cannot be run: {error}") from None
     check_layout(manifest, session)
     began = time.perf_counter()
     worst = replay(folder, manifest, session)
