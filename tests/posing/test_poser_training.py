@@ -10,6 +10,7 @@ import pytest
 
 from ambulo.cli.main import run
 from ambulo.errors import PosingError
+from ambulo.formats.registry import save
 from ambulo.posing.observations import observe_points
 from ambulo.posing.points import SCHEMES, point_indices
 from ambulo.posing.pose_set import PoseSet
@@ -17,6 +18,7 @@ from ambulo.posing.poser import Poser
 from ambulo.posing.poser_task import PoserSettings
 from ambulo.posing.poser_training import PoserPreset, split_takes, train_on, train_poser
 from ambulo.posing.wish_sampling import WishShares
+from ambulo.synthesis.performance import synthesize
 
 pytest.importorskip("torch", reason="the extra `learn` is not installed")
 
@@ -67,3 +69,10 @@ def test_takes_are_split_by_name() -> None:
         split_takes(names, ["punch*"])
     with pytest.raises(PosingError, match="left to learn from"):
         split_takes(names, ["*"])
+
+
+def test_a_few_poses_teach_nothing(tmp_path: Path) -> None:
+    save(synthesize(seed=3, minutes=0.5)[0].motion.slice(0, 60), tmp_path / "short.bvh")
+    with pytest.raises(PosingError, match="too few to learn from"):
+        train_poser([tmp_path / "short.bvh"], tmp_path / "m", preset=TINY)
+    assert not (tmp_path / "m").exists()

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ambulo.errors import PosingError, nearest_names
 from ambulo.learning.config import TrainConfig
 from ambulo.learning.devices import import_torch
+from ambulo.posing.points import POINT_COUNT
 from ambulo.posing.pose_set import PoseFile, PoseSet, gather_poses
 from ambulo.posing.poser import Poser, PoserManifest
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from ambulo.posing.poser_task import PoserSettings
 
 TRAINING = "training"
+LEAST_POSES = 3 * POINT_COUNT
+"""As many as a pose has numbers: fewer leave the Gaussians without most of their directions."""
 _HELD_OUT_EVERY = 10
 
 
@@ -174,7 +177,7 @@ def train_poser(
         tell: called while takes are read, with how many are done and all.
 
     Raises:
-        PosingError: nothing to learn from, or an unknown preset.
+        PosingError: nothing to learn from, or too little, or an unknown preset.
         LearningError: the loss is no number, or a checkpoint does not fit.
     """
     chosen = _find_preset(preset) if isinstance(preset, str) else preset
@@ -182,6 +185,13 @@ def train_poser(
     files = find_files(sources)
     poses = gather_poses(files, rate=rate, tell=tell)
     learned = split_takes(poses.names, hold_out)
+    count = len(poses.of_takes(learned))
+    if count < LEAST_POSES:
+        raise PosingError(
+            f"{count} poses are too few to learn from; {LEAST_POSES} are the least, thousands are good",
+            path=sources[0],
+            remedy="give more takes, or hold out fewer",
+        )
     licences = tuple(sorted({file.licence for file in files if file.licence}))
     report, _ = train_on(
         poses.of_takes(learned), None if learned.all() else poses.of_takes(~learned), Path(out), name=name,
