@@ -13,6 +13,8 @@ from ambulo.database.build import build_frames
 from ambulo.database.database import Database
 from ambulo.synthesis.takes import write_takes
 
+RUNAWAY = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -79,6 +81,9 @@ def test_sql_reads_tables_and_views(project: Path, capsys: pytest.CaptureFixture
         (["--sql", "select 1; select 2"], "SQLite refuses"),
         (["--sql", "select colour from clips"], "no such column"),
         (["walk", "--sql", "select 1"], "either a question or SQL"),
+        (["--sql", RUNAWAY, "--seconds", "0.2"], "not answered within 0.2 seconds"),
+        (["--sql", "select 1", "--seconds", "0"], "limit of 0 seconds"),
+        (["--sql", "select 1", "--seconds", "nan"], "limit of nan seconds"),
         (["wlak"], "did you mean 'walk'"),
         (["walk", "--where", "sped > 1"], "did you mean 'speed'"),
         (["walk", "--limit=-1"], "limit of -1"),

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 import tyro
 
-from ambulo.database.catalog_sql import SqlRows
+from ambulo.database.catalog_sql import SECONDS, SqlRows
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Arguments:
     """One SELECT on catalog.sqlite instead; "select * from documentation" says what there is."""
     limit: int = 100
     """Ranges or rows to list at most."""
+    seconds: float = SECONDS
+    """How long SQL may take."""
     json: bool = False
     """Print one JSON object."""
 
@@ -84,7 +86,7 @@ def run(arguments: Arguments) -> Found | SqlRows:
     if arguments.sql is not None:
         if arguments.question or arguments.where:
             raise QueryError("ask either a question or SQL", key="sql")
-        return select(database.folder, arguments.sql, limit=arguments.limit)
+        return select(database.folder, arguments.sql, limit=arguments.limit, seconds=arguments.seconds)
     query = parse_query(arguments.question)
     if arguments.where is not None:
         condition = parse_query(arguments.where)
