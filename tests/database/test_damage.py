@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ambulo.cli import main as cli
 from ambulo.database.build import build_frames
 from ambulo.database.database import Database
 from ambulo.database.manifest import read_manifest, verify_files
@@ -21,6 +23,7 @@ from .conftest import write_take
 from .test_build import content
 
 Make = Callable[..., Path]
+BESIDE = ["database", "database.lock"]
 
 
 def edit_manifest(folder: Path, **changes: Any) -> None:
@@ -54,7 +57,7 @@ def misplace_parent(folder: Path) -> None:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "newer version": (lambda folder: edit_manifest(folder, version=99), "layout version 99, this ambulo reads 2"),
+    "older version": (lambda folder: edit_manifest(folder, version=1), "layout version 1, this ambulo reads 2"),
     "no version": (lambda folder: edit_manifest(folder, version="one"), "layout version one"),
     "another format": (lambda folder: edit_manifest(folder, format="zip"), "not the manifest of an ambulo database"),
     "a field of another type": (lambda folder: edit_manifest(folder, rate="fast"), "damaged"),
@@ -86,6 +89,36 @@ def test_damage_is_refused_with_a_remedy_and_mended_by_a_build(make_project: Mak
     report = build_frames(project)
     assert not report.up_to_date
     assert content(folder) == whole
+
+
+@pytest.mark.parametrize("newer", [{"version": 99}, {"ambulo": "99.0.0"}])
+@pytest.mark.parametrize("force", [False, True])
+def test_what_a_newer_version_built_is_not_replaced(
+    make_project: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str], newer: dict[str, Any], force: bool
+) -> None:
+    project = make_project("walk_a.bvh")
+    build_frames(project)
+    folder = project / "database"
+    edit_manifest(folder, **newer)
+    before = content(folder)
+    assert cli.run(["build", str(project), *(["--force"] if force else [])]) == 2
+    said = capsys.readouterr().err
+    assert "99" in said and "not replaced" in said
+    assert all(way in said for way in ("update ambulo", "--folder", "remove the database's folder"))
+    assert content(folder) == before
+    assert sorted(path.name for path in project.iterdir() if path.name.startswith("database")) == BESIDE
+    assert build_frames(project, folder=tmp_path / "elsewhere").prepared == 1
+    shutil.rmtree(folder)
+    assert build_frames(project).prepared == 1
+
+
+def test_a_newer_version_is_refused_by_a_reader(make_project: Make) -> None:
+    project = make_project("walk_a.bvh")
+    build_frames(project)
+    edit_manifest(project / "database", version=99)
+    with pytest.raises(DatabaseError, match="layout version 99, this ambulo reads 2") as caught:
+        Database.open(project)
+    assert caught.value.remedy is not None and "update ambulo" in caught.value.remedy
 
 
 def test_a_damaged_build_record_costs_a_full_build_only(make_project: Make) -> None:

@@ -46,6 +46,7 @@ from ambulo.database.manifest import (
     check_files,
     list_files,
     read_manifest,
+    refuse_newer,
     verify_files,
     write_manifest,
 )
@@ -109,7 +110,7 @@ def build_frames(
 
     Raises:
         ProjectError: the project cannot be read, no take of it can be used, or there is no such engine.
-        DatabaseError: another build is running, or the disk refuses.
+        DatabaseError: another build is running, the disk refuses, or a newer ambulo built what is there.
     """
     began = time.perf_counter()
     project = load_project(project_path)
@@ -119,6 +120,7 @@ def build_frames(
     tell = progress or (lambda stage, done, total: None)
     with BuildLock(folder):
         recover(folder)
+        refuse_newer(folder)
         shutil.rmtree(staging_of(folder), ignore_errors=True)
         takes = find_all_takes(project)
         hasher = Hasher(read_stamps(folder))

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+import ambulo
 from ambulo.database.channels import Channel
 from ambulo.database.storage import checksum_of
 from ambulo.errors import DatabaseError, SkeletonError
@@ -19,6 +20,10 @@ from ambulo.prepare.settings import LIMITS
 FORMAT = "ambulo database"
 VERSION = 2
 MANIFEST = "manifest.json"
+REPLACE_NEWER = (
+    "update ambulo, or build with this one somewhere else (`ambulo build PROJECT --folder ...`), "
+    "or remove the database's folder yourself and build again"
+)
 _AGAIN = "run `ambulo build` again"
 
 
@@ -130,7 +135,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"the database has layout version {version}, this ambulo reads {VERSION}",
             path=path,
             key="version",
-            remedy="update ambulo, or build the database again with this one (`ambulo build`)" if newer else _AGAIN,
+            remedy=REPLACE_NEWER if newer else _AGAIN,
         )
     try:
         manifest = msgspec.convert(raw, Manifest)
@@ -141,6 +146,49 @@ def read_manifest(folder: Path) -> Manifest:
     if not least <= manifest.rate <= greatest:
         raise DatabaseError(f"is damaged: a rate of {manifest.rate:g}", path=path, key="rate", remedy=_AGAIN)
     return manifest
+
+
+def refuse_newer(folder: Path) -> None:
+    """Let no build replace what a newer ambulo built: this one cannot even tell what would be lost.
+
+    Raises:
+        DatabaseError: the folder's manifest says a newer layout, or a newer ambulo.
+    """
+    path = folder / MANIFEST
+    try:
+        raw: Any = msgspec.json.decode(path.read_bytes())
+    except (OSError, msgspec.DecodeError, RecursionError):
+        return  # nothing there, or damage: a build mends it
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        return
+    version, writer = raw.get("version"), raw.get("ambulo")
+    if isinstance(version, int) and version > VERSION:
+        raise DatabaseError(
+            f"is of a newer ambulo: layout version {version}, this one writes {VERSION}; it is not replaced",
+            path=path,
+            key="version",
+            remedy=REPLACE_NEWER,
+        )
+    if isinstance(writer, str) and is_newer(writer):
+        raise DatabaseError(
+            f"was built by ambulo {writer}, this is {ambulo.__version__}; it is not replaced",
+            path=path,
+            key="ambulo",
+            remedy=REPLACE_NEWER,
+        )
+
+
+def is_newer(version: str) -> bool:
+    """Whether a version of ambulo is later than this one."""
+    return _numbers(version) > _numbers(ambulo.__version__)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    parts = []
+    for part in version.split("+")[0].split("."):
+        digits = "".join(character for character in part if character.isdigit())
+        parts.append(int(digits) if digits else 0)
+    return tuple(parts)
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:

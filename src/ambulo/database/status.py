@@ -11,7 +11,7 @@ import msgspec
 import ambulo
 from ambulo.database.annotate import read_annotations
 from ambulo.database.build_files import read_stamps, read_state
-from ambulo.database.manifest import Manifest
+from ambulo.database.manifest import REPLACE_NEWER, Manifest, is_newer
 from ambulo.database.project import Project
 from ambulo.database.records import BuildState, Inputs
 from ambulo.database.soundness import check_sound
@@ -119,9 +119,9 @@ def project_status(project: Project, folder: Path | None = None) -> ProjectStatu
         settings = tuple(_differences(state.inputs.project, now.project))
     wrong = _wrong(project, takes)
     files = [entry for entry in files if entry.file not in {w.file for w in wrong}] + wrong
-    if manifest is not None and _is_newer(manifest.ambulo):
+    if manifest is not None and is_newer(manifest.ambulo):
         reasons = (f"it was built by ambulo {manifest.ambulo}, this is {ambulo.__version__}", *reasons)
-        remedy = "update ambulo, or run `ambulo build` to build it anew with this one"
+        remedy = REPLACE_NEWER
     if not reasons:
         remedy = UP_TO_DATE
     return ProjectStatus(
@@ -210,15 +210,3 @@ def _differences(before: Any, now: Any, key: str = "") -> Iterator[SettingStatus
             yield from _differences(one, other, f"{key}[{place}]")
     elif before != now:
         yield SettingStatus(key, *(msgspec.json.encode(value).decode() for value in (before, now)))
-
-
-def _is_newer(version: str) -> bool:
-    return _numbers(version) > _numbers(ambulo.__version__)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    parts = []
-    for part in version.split("+")[0].split("."):
-        digits = "".join(character for character in part if character.isdigit())
-        parts.append(int(digits) if digits else 0)
-    return tuple(parts)
