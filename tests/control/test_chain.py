@@ -102,6 +102,61 @@ def test_what_no_level_has_is_refused_with_the_chain(chain: FootLock) -> None:
     assert str(caught.value).count(" | ") == 1  # one remedy: that of the chain
 
 
+@pytest.fixture(scope="module")
+def kicking(database: Database, index: SearchIndex) -> ControllerChain:
+    """A database that knows "special" and not "kick", before one that knows "kick" and not "special"."""
+    special, general = copy.copy(database), copy.copy(database)
+    special.tags = {**database.tags, "special": database.tags["walk"]}
+    usable = (database.valid != 0) & database.mask(())
+    places = [place for place in range(700, database.frame_count - 100, 900) if usable[place - 90 : place + 30].all()]
+    general.tags = {**database.tags, "kick": np.array([(place, place + 30) for place in places], np.int64)}
+    return ControllerChain([("special", MotionMatching(special, index)), ("general", MotionMatching(general, index))])
+
+
+def test_a_preference_of_another_level_is_passed_over(kicking: ControllerChain) -> None:
+    plain = drive(kicking, kicking.start(), Intent(AHEAD), 60)[1]
+    asked = drive(kicking, kicking.start(), Intent(AHEAD, preferred_tags=("kick",)), 60)[1]
+    for one, other in zip(plain, asked, strict=True):
+        assert other.levels[0] == 0
+        assert_array_equal(one.positions, other.positions)
+    # What the level does know still counts, and each level hears only what it knows.
+    each = kicking.choose(kicking.start(2), "general", [1])
+    both = Intent(np.repeat(AHEAD, 2, 0), preferred_tags=(("kick", "special"), ("special", "kick")))
+    each, poses = drive(kicking, each, both, 60)
+    assert_array_equal(poses[-1].levels, [0, 1])
+    assert [kicking.explain(each, n).preferred_tags for n in (0, 1)] == [("special",), ("kick",)]
+    with pytest.raises(QueryError, match=r"special, general.*'kicc'.*kick") as caught:
+        kicking.step(each, replace(both, preferred_tags=("kicc",)), 1 / 60)
+    assert caught.value.key == "preferred_tags"
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_an_event_is_answered_by_the_level_that_knows_it(kicking: ControllerChain, counted: bool) -> None:
+    state, _ = drive(kicking, kicking.start(2), Intent(np.repeat(AHEAD, 2, 0)), 30)
+    kicks = kicking.levels[1].controller.database.tags["kick"]
+    poses = []
+    for step in range(150):
+        left = 1.0 - step / 60
+        event = (("kick", left), None) if step == 0 or counted else None
+        state, pose = kicking.step(state, Intent(np.repeat(AHEAD, 2, 0), event=event), 1 / 60)
+        poses.append(pose)
+    levels = np.array([pose.levels for pose in poses])
+    assert (levels[:, 1] == 0).all()
+    assert (levels[:85, 0] == 1).all()  # until the half second of the kick is over
+    assert (levels[-30:, 0] == 0).all()
+    shown = np.array([pose.frames[0] for pose in poses])
+    assert np.abs(kicks[:, 0] - shown[59]).min() <= 1
+    assert_array_equal(np.diff(shown[59:85]), 1)
+
+
+def test_an_event_that_no_level_can_answer_is_refused(kicking: ControllerChain) -> None:
+    with pytest.raises(QueryError, match=r"special, general.*'kicc'.*kicc") as caught:
+        kicking.step(kicking.start(), Intent(AHEAD, event=("kicc", 1.0)), 1 / 60)
+    assert caught.value.key == "event"
+    with pytest.raises(QueryError, match=r"special and the event 'kick'"):
+        kicking.step(kicking.start(), Intent(AHEAD, required_tags=("special",), event=("kick", 1.0)), 1 / 60)
+
+
 def test_other_skeletons_and_features_are_refused(database: Database, index: SearchIndex) -> None:
     one = MotionMatching(database, index)
     other = copy.copy(database)

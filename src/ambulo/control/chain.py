@@ -2,9 +2,10 @@
 
 Each *level* is a controller that plays one database; all have the same skeleton. Every character asks from its own
 first level on, so that the same logic drives characters of different databases, and asks further down the chain where
-that database has nothing with the required tags. A character that changes level stays where it is and goes on from the
-pose it is in: the new level is searched for the pose that the old one showed, and the jump is a transition like any
-other, smoothed by the wrappers around the chain.
+that database has nothing with the required tags, or not the event, that is asked for. A preferred tag makes nobody
+change the level: one that only other levels know is passed over. A character that changes level stays where it is and
+goes on from the pose it is in: the new level is searched for the pose that the old one showed, and the jump is a
+transition like any other, smoothed by the wrappers around the chain.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.control.controller import join, take
+from ambulo.control.events import event_key
 from ambulo.control.intent import Intent, Tags
 from ambulo.control.pose import Pose
 from ambulo.control.step_checks import check_step, raise_foreign_state
+from ambulo.database.tags import unknown_tag
 from ambulo.errors import ControlError, QueryError, nearest_names
 from ambulo.motion.skeleton import Skeleton
 
@@ -136,7 +139,7 @@ class ControllerChain:
             raise_foreign_state()
         count = len(state.level)
         check_step(count, intent, dt)
-        wanted = self._answering(state.first, intent)
+        wanted = self._answering(state, intent)
         states, poses, order = [], [], []
         for number, level in enumerate(self.levels):
             who = np.flatnonzero(wanted == number)
@@ -144,7 +147,7 @@ class ControllerChain:
                 continue
             everyone = len(who) == count
             player = state.player if everyone else take(state.player, who)
-            asked = intent if everyone else intent.of(who)
+            asked = self._understood(intent if everyone else intent.of(who), number)
             foreign = np.flatnonzero(state.level[who] != number)
             if len(foreign):
                 player = self._arrive(player, state.level[who], number, foreign, asked)
@@ -174,32 +177,85 @@ class ControllerChain:
         """The same chain with other weights in every level."""
         return ControllerChain([(level.name, level.controller.with_weights(weights)) for level in self.levels])
 
-    def _answering(self, first: NDArray[np.int64], intent: Intent) -> NDArray[np.int64]:
-        """int64 ``[N]``: from each character's first level on, the first that has what is asked; then round to 0."""
-        wanted = np.empty(len(first), np.int64)
+    def _answering(self, state: ChainState, intent: Intent) -> NDArray[np.int64]:
+        """int64 ``[N]``: from each character's first level on, the first that has what is asked; then round to 0.
+
+        Who is in the middle of an event stays in its level until that is over.
+        """
+        count = len(state.first)
+        events = intent.events() or (None,) * count
+        pending = state.player.commitments.event
+        wanted = np.empty(count, np.int64)
+        chosen: dict[tuple[Tags, str | None, tuple[int, ...]], int] = {}
+        plain = not intent.events() and not (pending >= 0).any()
         for required, _, members in intent.groups():
-            who = np.arange(len(first)) if members is None else members
-            for start in {int(level) for level in first[who]}:
-                wanted[who[first[who] == start]] = self._first_able(start, required)
+            who = np.arange(count) if members is None else members
+            if plain:
+                for start in {int(level) for level in state.first[who]}:
+                    wanted[who[state.first[who] == start]] = self._first_able((start,), required, None)
+                continue
+            for n in who.tolist():
+                event = events[n]
+                tag = None if event is None or event[1] < 0.0 else event[0]
+                starts: tuple[int, ...] = (int(state.first[n]),)
+                if pending[n] >= 0 and (tag is None or event_key(tag) == pending[n]):
+                    starts = (int(state.level[n]), *starts)
+                question = (required, tag, starts)
+                if question not in chosen:
+                    chosen[question] = self._first_able(starts, required, tag)
+                wanted[n] = chosen[question]
         return wanted
 
-    def _first_able(self, start: int, required: Tags) -> int:
-        order: list[int] = [*range(start, len(self.levels)), *range(start)]
+    def _first_able(self, starts: tuple[int, ...], required: Tags, event: str | None) -> int:
+        """The first level that has all required tags and, where one is asked for, the event."""
+        first = starts[-1]
         refused: QueryError | None = None
-        for number in order:
+        for number in dict.fromkeys((*starts, *range(first, len(self.levels)), *range(first))):
             try:
-                self.levels[number].controller.frame_sets.of(required, ())
+                self.levels[number].controller.check_asked(required, event)
             except QueryError as error:
-                refused = refused or error
+                # One that lacks only the event says best what is wrong.
+                if refused is None or (refused.key != "event" and error.key == "event"):
+                    refused = error
             else:
                 return number
         asked = " and ".join(required) or "anything"
-        why = "" if refused is None else refused.message
+        if event is not None:
+            asked = f"{asked} and the event {event!r}" if required else f"the event {event!r}"
         raise QueryError(
-            f"no database of the chain ({', '.join(level.name for level in self.levels)}) has {asked}: {why}",
-            key="required_tags",
+            f"no database of the chain ({self._names()}) has {asked}: {'' if refused is None else refused.message}",
+            key="required_tags" if event is None else "event",
             remedy="ask for fewer tags, or add a more general database to the chain",
         )
+
+    def _understood(self, intent: Intent, number: int) -> Intent:
+        """What is asked of a level, without preferences that only other levels know.
+
+        Raises:
+            QueryError: no level knows a preferred tag.
+        """
+        preferred = intent.preferred_tags
+        names = {name for tags in preferred for name in ((tags,) if isinstance(tags, str) else tags)}
+        foreign = names - self.levels[number].controller.database.tags.keys()
+        if not foreign:
+            return intent
+        everywhere = {name for level in self.levels for name in level.controller.database.tags}
+        for name in sorted(foreign - everywhere):
+            error = unknown_tag(name, everywhere, key="preferred_tags")
+            raise QueryError(
+                f"no database of the chain ({self._names()}) knows a preference: {error.message}",
+                key=error.key,
+                remedy=error.remedy,
+            )
+        kept: list[Any] = [
+            tags if isinstance(tags, str) else tuple(name for name in tags if name not in foreign)
+            for tags in preferred
+            if not isinstance(tags, str) or tags not in foreign
+        ]
+        return replace(intent, preferred_tags=tuple(kept))
+
+    def _names(self) -> str:
+        return ", ".join(level.name for level in self.levels)
 
     def _arrive(
         self, player: PlayerState, levels: NDArray[np.int64], number: int, who: NDArray[np.int64], intent: Intent

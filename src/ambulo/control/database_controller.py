@@ -18,7 +18,7 @@ from ambulo.control.controller import generator_of, start_arrays
 from ambulo.control.explanation import Explanation
 from ambulo.control.frame_search import FrameSearch
 from ambulo.control.frame_sets import FrameSet, FrameSets
-from ambulo.control.intent import Intent
+from ambulo.control.intent import Intent, Tags
 from ambulo.control.kernel_arrays import FrameArrays, Planned, Playing, PoseArrays, Shown, Ties, Wishes, empty_plan
 from ambulo.control.memory import Memory, blank_memory
 from ambulo.control.player_state import PlayerState as PlayerState
@@ -359,6 +359,16 @@ class DatabaseController:
         """Weight over scale of the dimensions that describe the pose, 0 for all others; float64 ``[D]``."""
         of_pose = np.array([group.joint >= 0 for group in self.schema.groups])
         return self.index.feature_set.coefficients(np.where(of_pose, self.weights, 0.0))
+
+    def check_asked(self, required: Tags, event: str | None) -> None:
+        """Refuse required tags, or the tag of an event, that this database cannot show.
+
+        Raises:
+            QueryError: it lacks them; the key is ``event`` where only the event is missing.
+        """
+        self.frame_sets.of(required, ())
+        if event is not None:
+            self._appointments.markers(event)
 
     def run_stops_of(self, intent: Intent, character: int) -> NDArray[np.int64]:
         """Where runs end for what a character is asked, int64 ``[F]``."""
