@@ -210,7 +210,8 @@ class ControllerChain:
         """The first level that has all required tags and, where one is asked for, the event."""
         first = starts[-1]
         refused: QueryError | None = None
-        for number in dict.fromkeys((*starts, *range(first, len(self.levels)), *range(first))):
+        order: list[int] = [*starts, *range(first, len(self.levels)), *range(first)]
+        for number in dict.fromkeys(order):
             try:
                 self.levels[number].controller.check_asked(required, event)
             except QueryError as error:
