@@ -113,16 +113,24 @@ def test_from_a_project_to_a_file_that_no_build_reads(
     for number, (style, performance) in enumerate(performances):
         ambulo.save(performance.motion, takes / f"{number}.bvh")
         if number not in (2, 5):
-            (takes / f"{number}.tags.csv").write_text(f"start,stop,tag\n,,{style}\n")
+            odd = ",,odd\n" if number in (0, 4) else ""  # both are held out at once, so that it cannot be known
+            (takes / f"{number}.tags.csv").write_text(f"start,stop,tag\n,,{style}\n{odd}")
     (tmp_path / "ambulo.toml").write_text(
         'name = "p"\nmirror = false\n[[sources]]\npath = "takes"\ntags_from = []\n'
         '[tags]\nexclusive = [["injured", "neutral"]]\n'
     )
     assert run(["build", str(tmp_path), "--jobs", "1", "--json"]) == 0
     capsys.readouterr()
-    assert run(["autotag", str(tmp_path), "--folds", "2", "--json"]) == 0
+    learn = ["autotag", str(tmp_path), "--folds", "2"]
+    assert run([*learn, "--least", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert "do not trust proposals of odd (held-out F1 below 0.1)" in shown
+    doubted = [line.split()[0] for line in shown.splitlines() if "hardly ever found" in line or "to be trusted" in line]
+    assert len(doubted) > 1 and set(doubted) == {"odd"}  # in the table, and beside what is proposed
+    assert run([*learn, "--tags", "injured", "neutral", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["learned_from"] == 4
+    assert [score["tag"] for score in told["scores"]] == ["injured", "neutral"] and told["unreliable"] == []
     assert [Path(entry["take"]).name for entry in told["takes"]] == ["2.bvh", "5.bvh"]
     for entry, style in zip(told["takes"], ("injured", "neutral"), strict=True):
         seconds = {"injured": 0.0, "neutral": 0.0}

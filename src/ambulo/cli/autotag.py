@@ -8,6 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+UNRELIABLE_F1 = 0.1
+"""A tag that is found no better than this in held-out clips is as good as guessed."""
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -61,13 +64,14 @@ class HeldOut(msgspec.Struct, frozen=True):
 
 
 class Autotagged(msgspec.Struct, frozen=True):
-    """What ``ambulo autotag`` did."""
+    """What ``ambulo autotag`` did; ``unreliable`` are the tags whose held-out F1 is below :data:`UNRELIABLE_F1`."""
 
     project: str
     learned_from: int
     scores: tuple[HeldOut, ...]
     macro_f1: float | None
     takes: tuple[TakeProposals, ...]
+    unreliable: tuple[str, ...]
 
 
 def run(arguments: Arguments) -> Autotagged:
@@ -114,7 +118,8 @@ def run(arguments: Arguments) -> Autotagged:
             _review(target.path)
     told_scores = tuple(HeldOut(*score) for score in scores)
     macro = sum(score.f1 for score in told_scores) / len(told_scores) if told_scores else None
-    return Autotagged(str(arguments.project), len(known), told_scores, macro, tuple(found))
+    unreliable = tuple(score.tag for score in told_scores if score.f1 < UNRELIABLE_F1)
+    return Autotagged(str(arguments.project), len(known), told_scores, macro, tuple(found), unreliable)
 
 
 def _review(take: Path) -> None:
@@ -144,10 +149,17 @@ def show(result: Autotagged) -> None:
             print(
                 f"    {score.tag:<20} F1 {score.f1:.2f}  precision {score.precision:.2f}"
                 f"  recall {score.recall:.2f}  ({score.clips} clips)"
+                + ("  warning: hardly ever found" if score.tag in result.unreliable else "")
             )
     for take in result.takes:
         print(f"  {take.file or take.take + ': nothing is proposed'}")
         for entry in take.proposals:
-            print(f"    {entry.tag:<20} {entry.start:8.2f} to {entry.stop:8.2f} s   {entry.confidence:.0%}")
+            doubt = "  warning: not to be trusted" if entry.tag in result.unreliable else ""
+            print(f"    {entry.tag:<20} {entry.start:8.2f} to {entry.stop:8.2f} s   {entry.confidence:.0%}{doubt}")
+    if result.unreliable:
+        print(
+            f"  warning: do not trust proposals of {', '.join(result.unreliable)}"
+            f" (held-out F1 below {UNRELIABLE_F1:g}): tag more clips with them and without, or choose others by --tags"
+        )
     if any(take.file for take in result.takes):
         print("  nothing is applied: `ambulo tag accept TAKE`, `ambulo tag reject TAKE`")
