@@ -1,7 +1,8 @@
 """Motion quality of the motion-matching controller: every measure beside the same measure on the raw capture.
 
 On the embedded data, driven by every script and by ten minutes of random sticks, with the bars of the regression gate;
-and on each set of real capture that is present, where slide may be at most half as much again as in the capture.
+and on each set of real capture that is present, where slide may be at most half as much again as in the capture; at
+last on one project of five of them, put on the skeleton of a character (``mixed``).
 
     python benchmarks/quality.py [--quick] [--json] [--data FOLDER] [--set NAME ...] [--controller NAME]
 """
@@ -36,6 +37,8 @@ SETS = {
     "bandai1": "noncommercial/bandai1",
     "pfnn": "noncommercial/pfnn",
 }
+MIXED = ("free/cmu_loco", "free/cmu_salsa_pairs", "noncommercial/bandai1", "noncommercial/bandai2_loco")
+MIXED_TARGET = "free/characters/humanoid_50clips.glb"
 REAL_BARS = (Bar("contact_slide", at_most_times_raw=1.5), Bar("foot_skate", at_most_times_raw=1.5))
 REAL_TRIALS = (Trial("circle"), Trial("square"), Trial("turn_180"), Trial("random_sticks", 120.0))
 
@@ -45,6 +48,21 @@ def project(folder: Path, source: Path | None) -> Path:
     from ambulo.cli.new import Arguments, run
 
     run(Arguments(folder, source=source))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        build(folder)
+    return folder
+
+
+def mixed_project(folder: Path, data: Path) -> Path:
+    """A new project of several sets of capture and a character's clips on the character's skeleton, built."""
+    folder.mkdir()
+    sources = [f'[[sources]]\npath = "{(data / place).as_posix()}"\n' for place in MIXED]
+    sources[1] += "rate = 60.0\n"  # these files say 120
+    target = (data / MIXED_TARGET).as_posix()
+    sources.append(f'[[sources]]\npath = "{target}"\ntravel = "from_feet"\n')
+    text = f'name = "mixed"\n{"".join(sources)}[skeleton]\ntarget = "{target}"\n'
+    (folder / "ambulo.toml").write_text(text, encoding="utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         build(folder)
@@ -99,11 +117,11 @@ def measure_rows(name: str, n: int, measure: Measure, limits: list[float]) -> li
 def main() -> None:
     def extend(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--data", type=Path, help="folder of the real capture")
-        parser.add_argument("--set", nargs="*", choices=["embedded", *SETS], help="only these sets")
+        parser.add_argument("--set", nargs="*", choices=["embedded", *SETS, "mixed"], help="only these sets")
         parser.add_argument("--controller", default="motion_matching")
 
     args = harness.arguments("Motion quality beside the raw capture", extend)
-    wanted = args.set or ["embedded", *SETS]
+    wanted = args.set or ["embedded", *SETS, "mixed"]
     data = args.data or harness.shared_folder("data")
     sticks = 60.0 if args.quick else 600.0
     rows: list[Row] = []
@@ -112,18 +130,19 @@ def main() -> None:
             trials = (*(trial for trial in TRIALS if trial.script != "random_sticks"), Trial("random_sticks", sticks))
             folder = project(Path(temporary) / "embedded", None)
             rows += trials_rows(folder, "embedded", args.controller, trials, load_bars())
-        for name, place in SETS.items():
+        for name, place in {**SETS, "mixed": MIXED_TARGET}.items():
             source = data / place if data else None
             if name not in wanted:
                 continue
-            if source is None or not source.is_dir():
+            if data is None or source is None or not source.exists():
                 print(f"{name}: not here (--data names the folder of the real capture)", file=sys.stderr)
                 continue
             trials = tuple(
                 Trial(trial.script, min(trial.seconds, 20.0) if args.quick else trial.seconds) for trial in REAL_TRIALS
             )
             try:
-                folder = project(Path(temporary) / name, source)
+                new = Path(temporary) / name
+                folder = mixed_project(new, data) if name == "mixed" else project(new, source)
                 rows += trials_rows(folder, name, args.controller, trials, list(REAL_BARS))
             except AmbuloError as error:
                 print(f"{name}: {error}", file=sys.stderr)
