@@ -224,7 +224,7 @@ def summary(results: dict[str, dict[str, Any]]) -> str:
     head = f"Of {len(barred)} bars {len(barred) - len(missed)} are met. Some of them, and every one that is missed:"
     lines = [BEGIN, "", head, "", *table([row for row in barred if row["shown"] or row in missed])]
     if "quality" in results:
-        title = "Motion matching, mean over the scripts of each set (standing still included); behind the slash the raw data:"
+        title = "Motion matching, mean over the scripts of each set, standing still among them, and of the raw data:"
         lines += ["", title, "", *means(results["quality"]["rows"])]
     return "\n".join([*lines, "", END])
 
