@@ -7,7 +7,7 @@ export default defineConfig({
     outDir: "../src/ambulo/export/static",
     emptyOutDir: false,
     target: "es2022",
-    lib: { entry: "src/live/index.ts", name: "AmbuloLive", formats: ["iife"], fileName: () => "live.js" },
+    lib: { entry: "src/live/index.tsx", name: "AmbuloLive", formats: ["iife"], fileName: () => "live.js" },
     copyPublicDir: false,
   },
 });

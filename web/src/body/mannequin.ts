@@ -16,6 +16,17 @@ export interface MannequinColors {
   trim: string;
 }
 
+/** The same as numbers; the body's mesh holds them as `userData.colors`. */
+export interface BodyColors {
+  shell: Color;
+  joints: Color;
+  trim: Color;
+}
+
+/** Edge of a cell of the body's surface on a person of 1.75 m, metres; coarse is for processors that draw. */
+const FINE = 0.017;
+const COARSE = 0.023;
+
 /** Shape and skin of a body, shared by all characters on one skeleton. */
 export interface BodyModel {
   geometry: BufferGeometry;
@@ -23,11 +34,11 @@ export interface BodyModel {
   jointCount: number;
 }
 
-export function makeBodyModel(skeleton: SkeletonData, pose: GlobalPose): BodyModel {
+export function makeBodyModel(skeleton: SkeletonData, pose: GlobalPose, coarse = false): BodyModel {
   const bind = makeBindPose(skeleton, pose);
   const scale = bodyScale(skeleton, bind);
   const body = makeBody(skeleton, bind);
-  const surface = makeSurface(body, 0.017 * scale);
+  const surface = makeSurface(body, (coarse ? COARSE : FINE) * scale);
   const skin = makeSkin(skeleton, body, surface, 0.026 * scale);
   const geometry = new BufferGeometry();
   geometry.setAttribute("position", new BufferAttribute(surface.positions, 3));
@@ -48,7 +59,7 @@ export class Mannequin {
   private readonly position = new Vector3();
   private readonly rotation = new Quaternion();
   private readonly one = new Vector3(1, 1, 1);
-  private readonly colors: { shell: Color; joints: Color; trim: Color };
+  private readonly colors: BodyColors;
 
   constructor(model: BodyModel, colors: MannequinColors) {
     this.colors = { shell: new Color(colors.shell), joints: new Color(colors.joints), trim: new Color(colors.trim) };
@@ -60,6 +71,7 @@ export class Mannequin {
     });
     this.mesh = new SkinnedMesh(model.geometry, this.material());
     this.mesh.bind(new Skeleton(this.bones, model.inverses), new Matrix4());
+    this.mesh.userData.colors = this.colors;
     this.mesh.castShadow = true;
     this.mesh.receiveShadow = true;
     this.mesh.frustumCulled = false;
@@ -67,11 +79,11 @@ export class Mannequin {
 
   /** Moves the body to a global pose: `positions` [J,3] and `rotations` [J,4] from the given offsets on. */
   setPose(positions: ArrayLike<number>, rotations: ArrayLike<number>, positionOffset = 0, rotationOffset = 0): void {
-    this.bones.forEach((bone, j) => {
+    for (let j = 0; j < this.bones.length; j++) {
       this.position.fromArray(positions as number[], positionOffset + 3 * j);
       this.rotation.fromArray(rotations as number[], rotationOffset + 4 * j);
-      bone.matrixWorld.compose(this.position, this.rotation, this.one);
-    });
+      this.bones[j]!.matrixWorld.compose(this.position, this.rotation, this.one);
+    }
   }
 
   setColors(colors: MannequinColors): void {

@@ -18,11 +18,18 @@ export class Character {
   private readonly q = new Quaternion();
   private readonly up = new Quaternion();
 
-  constructor(private readonly runner: GraphRunner, private readonly skeleton: SkeletonData, state: ArrayLike<number>) {
+  constructor(private readonly runner: GraphRunner, private readonly skeleton: SkeletonData, private readonly start: ArrayLike<number>) {
     const joints = skeleton.names.length;
     this.positions = new Float32Array(3 * joints);
     this.rotations = new Float32Array(4 * joints);
-    this.state = Float32Array.from(state);
+    this.state = Float32Array.from(start);
+  }
+
+  /** Back to the first moment. */
+  restart(): void {
+    this.state.set(this.start);
+    this.step([0, 0, 0], [0, 0, 0], 1 / 60);
+    this.speed = 0;
   }
 
   /** One step of `dt` seconds towards a velocity and a facing in the world. */

@@ -59,7 +59,7 @@ export class Player {
     const theme = options.theme ?? preferredTheme();
     this.stage = new Stage(canvasHost, theme);
     element.dataset.theme = theme;
-    const model = makeBodyModel(show.skeleton, show.bind);
+    const model = makeBodyModel(show.skeleton, show.bind, this.stage.soft);
     this.views = show.tracks.map((_, i) => new CharacterView(this.stage, show.skeleton, model, i, TRAIL));
     for (const path of show.paths) {
       const count = path.points.length / 3;

@@ -28,7 +28,7 @@ export class PoseView {
       this.body.dispose();
     }
     const bind = { positions: new Float32Array(hello.bind.positions.flat()), rotations: new Float32Array(hello.bind.rotations.flat()) };
-    this.body = new Mannequin(makeBodyModel({ ...hello.skeleton }, bind), this.colors());
+    this.body = new Mannequin(makeBodyModel({ ...hello.skeleton }, bind, this.stage.soft), this.colors());
     this.stage.scene.add(this.body.mesh);
     this.dirty = true;
   }

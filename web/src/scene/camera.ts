@@ -17,6 +17,7 @@ export class OrbitCamera {
   private readonly pointers = new Map<number, { x: number; y: number }>();
   private readonly stop: () => void;
   private settled = false;
+  private readonly goal = new Vector3();
 
   constructor(element: HTMLElement) {
     const down = (event: PointerEvent) => {
@@ -85,7 +86,7 @@ export class OrbitCamera {
   /** Moves the camera for a frame of `dt` seconds; `followed` is the point on the ground to keep in view. */
   update(dt: number, followed: Vector3 | null): void {
     if (this.follow && followed) {
-      const goal = new Vector3(followed.x + this.pan.x, this.height + this.pan.y, followed.z + this.pan.z);
+      const goal = this.goal.set(followed.x + this.pan.x, this.height + this.pan.y, followed.z + this.pan.z);
       if (!this.settled || goal.distanceTo(this.target) > 8) this.target.copy(goal);
       else this.target.lerp(goal, 1 - Math.exp(-dt * 12));
       this.settled = true;

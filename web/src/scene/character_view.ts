@@ -61,11 +61,12 @@ export class CharacterView {
   setPose(positions: ArrayLike<number>, rotations: ArrayLike<number>, positionOffset = 0, rotationOffset = 0): void {
     this.body.setPose(positions, rotations, positionOffset, rotationOffset);
     this.root.set(positions[positionOffset]!, 0, positions[positionOffset + 2]!);
-    this.feet.forEach((joint, foot) => {
-      if (joint < 0) return;
+    for (let foot = 0; foot < 2; foot++) {
+      const joint = this.feet[foot]!;
+      if (joint < 0) continue;
       this.footAt[2 * foot] = positions[positionOffset + 3 * joint]!;
       this.footAt[2 * foot + 1] = positions[positionOffset + 3 * joint + 2]!;
-    });
+    }
   }
 
   setContacts(left: number, right: number): void {
@@ -90,9 +91,10 @@ export class CharacterView {
   /** Once a drawn frame: eases the contact discs and applies the layers. */
   update(dt: number): void {
     const { layers } = this;
-    [this.left, this.right].forEach((disc, foot) => {
+    for (let foot = 0; foot < 2; foot++) {
+      const disc = foot === 0 ? this.left : this.right;
       disc.update(this.footAt[2 * foot]!, this.footAt[2 * foot + 1]!, layers.contacts && this.feet[foot]! >= 0 ? this.contact[foot]! : 0, dt);
-    });
+    }
     this.body.mesh.visible = layers.body;
     this.path.mesh.visible = layers.path;
     this.desired.mesh.visible = this.desiredTicks.mesh.visible = layers.desired;
@@ -122,7 +124,8 @@ export class CharacterView {
   }
 
   private fromRoot(positions: ArrayLike<number>, count: number, offset: number): Float32Array {
-    this.points.set([this.root.x, 0, this.root.z], 0);
+    this.points[0] = this.root.x;
+    this.points[2] = this.root.z;
     for (let i = 0; i < 3 * Math.min(count, TRAJECTORY_CAPACITY); i++) this.points[3 + i] = positions[offset + i]!;
     return this.points;
   }

@@ -24,7 +24,7 @@ export function exposeDebug(world: World, connection: Connection, frameCount: ()
       latency: connection.latency,
       clip: store.hello.value?.clips[frame.clip]?.name ?? null,
       status: store.status.value, choice: store.choice.value, stats: store.stats.value, problem: store.problem.value, rebuild: store.rebuild.value, training: store.training.value, clips: store.hello.value?.clips.map((clip) => clip.name) ?? [],
-      triangles: world.stage.renderer.info.render.triangles,
+      triangles: world.stage.triangles, level: world.stage.level,
     };
   };
   (window as unknown as { ambulo: unknown }).ambulo = { state, hello: () => store.hello.value, send: connection.send.bind(connection) };

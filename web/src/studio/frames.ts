@@ -58,8 +58,13 @@ export function readFrame(buffer: ArrayBuffer): PoseFrame {
   };
 }
 
-/** The pose between two frames: positions by line, rotations by normalised quaternion sum. Used in slow motion. */
-export function blendPose(a: PoseFrame, b: PoseFrame, share: number, positions: Float32Array, rotations: Float32Array): void {
+interface Moment {
+  readonly positions: Float32Array;
+  readonly rotations: Float32Array;
+}
+
+/** The pose between two others: positions by line, rotations by normalised quaternion sum. */
+export function blendPose(a: Moment, b: Moment, share: number, positions: Float32Array, rotations: Float32Array): void {
   for (let i = 0; i < positions.length; i++) positions[i] = a.positions[i]! + share * (b.positions[i]! - a.positions[i]!);
   for (let i = 0; i < rotations.length; i += 4) {
     let dot = 0, length = 0;

@@ -14,9 +14,10 @@ import { DropZone } from "./drop_zone";
 import { listenToKeys } from "./keys";
 import { gaitsFor, Steering, type Wish } from "./steering";
 import * as store from "./store";
+import { offerStick } from "../ui/stick";
 import { World } from "./world";
 
-const READOUT_INTERVAL = 80;
+const READOUT_INTERVAL = 120;
 const INPUT_INTERVAL = 250;
 const REBUILD_SHOWN = 6000;
 
@@ -109,6 +110,7 @@ steering.onButton = (button) => {
   else if (button === 1) actions.recentre();
   else if (button === 3) actions.lock();
 };
+steering.stick = offerStick(root).value;
 listenToKeys(actions);
 
 effect(() => {

@@ -32,6 +32,8 @@ export class Steering {
   /** The character faces where the camera looks instead of where it goes. */
   strafeLock = false;
   gamepad: string | null = null;
+  /** A stick on the screen: to the right and ahead, each -1 to 1. */
+  stick: readonly [number, number] = [0, 0];
   onChange: () => void = () => {};
   private readonly held = new Set<string>();
   private stickFacing: [number, number] | null = null;
@@ -81,6 +83,14 @@ export class Steering {
       right = pad.right;
       forward = pad.forward;
       speed = pad.size * (pad.run ? this.gaits.run : this.gaits.walk);
+    }
+
+    const reach = Math.hypot(...this.stick);
+    if (reach > STICK_DEAD && length === 0) {
+      [right, forward] = [this.stick[0] / reach, this.stick[1] / reach];
+      // The first two thirds of the way go from standing to a walk, the rest on to a run.
+      const { walk, run } = this.gaits;
+      speed = reach < 0.66 ? (walk * reach) / 0.66 : walk + ((run - walk) * (reach - 0.66)) / 0.34;
     }
 
     const yaw = this.camera.yaw;

@@ -37,7 +37,9 @@ export class Trail {
     for (let t = Math.max(oldest, tick - this.capacity + 1); t <= tick; t++) {
       const i = t % this.capacity;
       if (this.ticks[i] !== t) continue;
-      this.line.set(this.points.subarray(3 * i, 3 * i + 3), 3 * count++);
+      this.line[3 * count] = this.points[3 * i]!;
+      this.line[3 * count + 1] = this.points[3 * i + 1]!;
+      this.line[3 * count++ + 2] = this.points[3 * i + 2]!;
     }
     return [this.line, count];
   }

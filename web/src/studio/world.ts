@@ -40,7 +40,7 @@ export class World {
     this.joints = hello.skeleton.names.length;
     const skeleton = { ...hello.skeleton };
     this.trail = new Trail(Math.round(hello.history_seconds * 60) + 1);
-    this.view = new CharacterView(this.stage, skeleton, makeBodyModel(skeleton, bind), 0, this.trail.capacity);
+    this.view = new CharacterView(this.stage, skeleton, makeBodyModel(skeleton, bind, this.stage.soft), 0, this.trail.capacity);
     this.positions = new Float32Array(3 * this.joints);
     this.rotations = new Float32Array(4 * this.joints);
     this.latest = this.previous = null;
