@@ -19,6 +19,7 @@ from ambulo.database import prepare_jobs
 from ambulo.database.build import build_frames
 from ambulo.database.catalog import CatalogRows, FrameRange, write_catalog
 from ambulo.database.database import Database
+from ambulo.database.old_database import CarriedFrames
 from ambulo.database.project import load_project
 from ambulo.database.staleness import staleness
 from ambulo.errors import DatabaseError, ProjectError
@@ -187,7 +188,7 @@ def test_settings_change_all_takes_and_weights_change_none(make_project: Make) -
     file.write_text('features = [{ kind = "velocity", joint = "hips", weight = 2.0 }]\n' + PROJECT)
     assert staleness(load_project(project)).settings == ("features",)
     finished: list[Path] = []
-    report = build_frames(project, finish=finished.append)
+    report = build_frames(project, finish=lambda folder, carried: finished.append(folder))
     assert (report.prepared, report.up_to_date, len(finished)) == (0, False, 1)
     file.write_text("rate = 30\n" + PROJECT)
     assert build_frames(project).prepared == 2
@@ -197,7 +198,7 @@ def test_settings_change_all_takes_and_weights_change_none(make_project: Make) -
 def test_what_finish_writes_is_part_of_the_database(make_project: Make) -> None:
     project = make_project("walk_a.bvh")
 
-    def finish(folder: Path) -> None:
+    def finish(folder: Path, carried: CarriedFrames | None) -> None:
         frames = Database.open(folder).frame_count
         (folder / "derived.txt").write_text(str(frames))
 
@@ -215,7 +216,7 @@ def test_a_finish_that_fails_leaves_the_old_database(make_project: Make) -> None
     before = content(project / "database")
     write_take(project / "takes" / "run_b.bvh")
 
-    def finish(folder: Path) -> None:
+    def finish(folder: Path, carried: CarriedFrames | None) -> None:
         raise RuntimeError("no features today")
 
     with pytest.raises(RuntimeError):
@@ -341,7 +342,9 @@ def test_glob_exclude_and_case(make_project: Make) -> None:
 def test_progress_tells_every_stage_to_its_end(make_project: Make) -> None:
     told: list[tuple[str, int, int]] = []
     build_frames(
-        make_project("walk_a.bvh", "run_b.bvh"), progress=lambda *state: told.append(state), finish=lambda folder: None
+        make_project("walk_a.bvh", "run_b.bvh"),
+        progress=lambda *state: told.append(state),
+        finish=lambda folder, carried: None,
     )
     last = {stage: (done, total) for stage, done, total in told}
     assert list(last) == ["scan", "prepare", "write", "index"]

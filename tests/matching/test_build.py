@@ -132,3 +132,79 @@ def test_ruined_contents_are_not_called_up_to_date(project, name):
     assert not build(project, jobs=1).up_to_date
     assert path.read_bytes() == whole
     assert build(project, jobs=1).up_to_date
+
+
+def whole(folder):
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "stamps.json")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def add(project):
+    save(walk(2.9), project / "takes" / "walk_0b.bvh")
+
+
+def edit(project):
+    save(walk(4.1, seconds=2.0), project / "takes" / "walk_1.bvh")
+
+
+def drop(project):
+    (project / "takes" / "walk_1.bvh").unlink()
+
+
+def move_to_the_end(project):
+    (project / "takes" / "walk_0.bvh").rename(project / "takes" / "walk_9.bvh")
+
+
+def tag(project):
+    (project / "takes" / "walk_1.tags.csv").write_text("start,stop,tag\n0.5,1,injured\n")
+
+
+@pytest.mark.parametrize("change", [add, edit, drop, move_to_the_end, tag])
+@pytest.mark.parametrize("features", ["", '\n[[features]]\nkind = "number"\nchannel = "tired"\n'])
+def test_what_is_taken_over_has_the_bytes_of_a_build_from_nothing(project, change, features):
+    if features:
+        text = (project / "ambulo.toml").read_text() + "\n[channels.tired]\n"
+        (project / "ambulo.toml").write_text(text + features + '\n[[features]]\nkind = "position"\njoint = "hips"\n')
+        (project / "takes" / "walk_2.channels.csv").write_text("start,stop,channel,value\n,,tired,1\n")
+    build(project, jobs=1)
+    change(project)
+    report = build(project, jobs=1)
+    assert not report.up_to_date and report.prepared == (change in (add, edit, move_to_the_end))
+    build(project, folder=project / "fresh", jobs=1)
+    assert whole(project / "database") == whole(project / "fresh")
+
+
+def test_numbers_that_change_are_features_that_change(project):
+    text = (project / "ambulo.toml").read_text() + "\n[channels.tired]\n"
+    text += '\n[[features]]\nkind = "number"\nchannel = "tired"\n\n[[features]]\nkind = "position"\njoint = "hips"\n'
+    (project / "ambulo.toml").write_text(text)
+    build(project, jobs=1)
+    (project / "takes" / "walk_2.channels.csv").write_text("start,stop,channel,value\n0,1,tired,1\n1,2,tired,3\n")
+    assert build(project, jobs=1).prepared == 0
+    features, _ = load_index(Database.open(project))
+    assert set(np.unique(features.raw[:, 0])) == {1.0, 2.0, 3.0}
+    build(project, folder=project / "fresh", jobs=1)
+    assert whole(project / "database") == whole(project / "fresh")
+
+
+def test_an_edit_of_tags_writes_no_frames_and_no_features(project):
+    build(project, jobs=1)
+    folder = project / "database"
+    names = [FEATURES_FILE, INDEX_FILE, "frames/rotations.safetensors"]
+    before = [(folder / name).stat().st_mtime_ns for name in names]
+    tag(project)
+    assert not build(project, jobs=1).up_to_date
+    assert [(folder / name).stat().st_mtime_ns for name in names] == before
+    assert "injured" in Database.open(project).tags
+    assert build(project, jobs=1).up_to_date
+
+
+def test_features_that_were_damaged_are_not_taken_over(project):
+    build(project, jobs=1)
+    good = whole(project / "database")
+    path = project / "database" / FEATURES_FILE
+    path.write_bytes(path.read_bytes()[:-4] + b"\0\0\0\0")
+    tag(project)
+    build(project, jobs=1)
+    found = whole(project / "database")
+    assert found[FEATURES_FILE] == good[FEATURES_FILE] and found[INDEX_FILE] == good[INDEX_FILE]

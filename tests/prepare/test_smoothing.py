@@ -31,3 +31,12 @@ def test_short_takes_shrink_the_window_and_cubics_survive_it(count):
     assert np.isfinite(result).all()
     if count >= 5:
         assert np.allclose(result, cubic, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [3, 4, 9, 30, 31, 61, 500])
+def test_it_is_scipys_filter(count: int) -> None:
+    rows = np.random.default_rng(count).normal(size=(count, 3)).cumsum(axis=0)
+    for seconds in (0.1, 0.5, 1.0):
+        window = min(odd_window(seconds, 60.0), count if count % 2 else count - 1)
+        wanted = savgol_filter(rows, window, min(3, window - 1), axis=0, mode="interp")
+        np.testing.assert_allclose(smooth(rows, seconds, 60.0), wanted, rtol=1e-11, atol=1e-11)

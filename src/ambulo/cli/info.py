@@ -57,7 +57,7 @@ class Info(msgspec.Struct, frozen=True):
 
 def run(arguments: Arguments) -> Info:
     """Open the database and compare it with its project."""
-    from ambulo.database.build import OWN_FILES
+    from ambulo.database.build_files import OWN_FILES
     from ambulo.database.channels import CHANNELS
     from ambulo.database.database import Database
     from ambulo.database.licences import licences_of

@@ -1,22 +1,17 @@
-"""From prepared takes to a database folder: which clips stay, their order, names and tags, and the files."""
+"""From prepared takes to the layout of a database: which clips stay, their order, names and tags."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from pathlib import Path, PurePosixPath
+from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
-import ambulo
 from ambulo.database.annotate import TakeAnnotations, number_frames, outside_notes, tag_frames
-from ambulo.database.catalog import CATALOG, CatalogRows, Clip, FrameNumber, FrameRange, write_catalog
-from ambulo.database.channels import CHANNELS
-from ambulo.database.manifest import VERSION, Manifest, SkeletonRecord
+from ambulo.database.catalog import Clip, FrameNumber, FrameRange
+from ambulo.database.manifest import SkeletonRecord
 from ambulo.database.project import Project
-from ambulo.database.records import BuildState, ClipRecord, Summary, TakeRecord
-from ambulo.database.storage import Array, RowWriter
+from ambulo.database.records import ClipRecord, Summary, TakeRecord
 from ambulo.database.tags import merge_ranges, mirrored_tag, words_of
 from ambulo.database.takes import Take
 from ambulo.motion.motion import Note
@@ -202,96 +197,3 @@ def _clip_names(project: Project, takes: Sequence[Take], records: Sequence[TakeR
             used |= {name, f"{name}_mirrored"}
             names[number, index] = name
     return names
-
-
-def write_frames(
-    folder: Path, layout: Layout, read: Callable[[PlacedClip], Mapping[str, Array]], step: Callable[[int], None]
-) -> dict[str, str]:
-    """Write every channel, clip by clip; memory stays at one clip. Returns the files' checksums.
-
-    Args:
-        folder: the new database's.
-        layout: its content.
-        read: gives the rows of every channel of a clip.
-        step: called with the number of frames of each clip that is written.
-    """
-    (folder / "frames").mkdir()
-    joints = len(layout.skeleton.names)
-    with ExitStack() as stack:
-        writers = {}
-        for channel in CHANNELS:
-            shape = (layout.frame_count, *channel.row_shape(joints))
-            writers[channel.name] = stack.enter_context(
-                RowWriter(folder / channel.file, channel.name, channel.dtype, shape)
-            )
-        for placed in layout.clips:
-            rows = read(placed)
-            for name, writer in writers.items():
-                writer.append(rows[name])
-            step(placed.record.frame_count)
-    return {channel.file: writers[channel.name].checksum for channel in CHANNELS}
-
-
-def write_tables(
-    folder: Path,
-    project: Project,
-    takes: Sequence[Take],
-    sha256: Sequence[str],
-    records: Sequence[TakeRecord],
-    layout: Layout,
-) -> None:
-    """Write the catalogue."""
-    sources = [(s.path.replace("\\", "/"), s.glob, s.licence, s.attribution) for s in project.sources]
-    take_rows, notes = [], []
-    for number, (take, digest, record) in enumerate(zip(takes, sha256, records, strict=True)):
-        status, reason = "used", ""
-        if record.failure is not None:
-            status, reason = "failed", record.failure.text
-        elif number in layout.excluded:
-            status, reason = "excluded", layout.excluded[number]
-        take_rows.append(
-            (
-                *(take.source, take.label, status, reason, digest, take.size, record.format, record.unit),
-                *(record.metres_per_unit, record.unit_guessed, record.up, record.up_guessed, record.frame_time),
-            )
-        )
-        found = (*record.notes, *layout.notes.get(number, ()))
-        notes += [(number, n.code, n.message, n.warning, n.line, n.joint) for n in found]
-    rows = CatalogRows(
-        sources,
-        take_rows,
-        [(p.take, p.clip) for p in layout.clips],
-        layout.ranges,
-        notes,
-        project.channels,
-        layout.numbers,
-        {
-            "name": project.name,
-            "rate": f"{project.rate!r}",
-            "frames": str(layout.frame_count),
-            "version": str(VERSION),
-        },
-    )
-    path = folder / CATALOG
-    write_catalog(path, rows, CHANNELS)
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
-
-
-def manifest_of(
-    project: Project, layout: Layout, state: BuildState, files: dict[str, int], checksums: dict[str, str]
-) -> Manifest:
-    """The manifest of the new database."""
-    return Manifest(
-        name=project.name,
-        rate=project.rate,
-        frame_count=layout.frame_count,
-        clip_count=len(layout.clips),
-        skeleton=layout.skeleton,
-        channels=list(CHANNELS),
-        files=files,
-        checksums=checksums,
-        digest=state.inputs.digest,
-        code=state.inputs.code,
-        ambulo=ambulo.__version__,
-    )

@@ -14,6 +14,9 @@ from ambulo.database.takes import Stamp
 BUILD_FILE = "build.json"
 STAMPS_FILE = "stamps.json"
 
+OWN_FILES = frozenset({STAMPS_FILE})
+"""Files of a database's folder that are no part of its content."""
+
 
 def read_state(folder: Path) -> BuildState | None:
     """The state of a built database; None where there is none that can be read (then everything is built anew)."""
@@ -34,10 +37,15 @@ def read_stamps(folder: Path) -> dict[str, Stamp]:
 _OWN = "database:"
 
 
-def own_stamps(folder: Path, manifest: Manifest, names: Iterable[str]) -> dict[str, Stamp]:
-    """What some of a database's own files look like: they are read whole again only if touched since."""
+def array_files(manifest: Manifest) -> list[str]:
+    """The files of a database that hold its arrays: what a later build takes over."""
+    return [name for name in manifest.files if name.endswith(".safetensors")]
+
+
+def own_stamps(folder: Path, manifest: Manifest) -> dict[str, Stamp]:
+    """What a database's own arrays look like: they are read whole again only if touched since."""
     stamps = {}
-    for name in names:
+    for name in array_files(manifest):
         info = (folder / name).stat()
         stamps[_OWN + name] = Stamp(info.st_size, info.st_mtime_ns, manifest.checksums[name])
     return stamps

@@ -12,6 +12,7 @@ import numpy as np
 
 import ambulo
 from ambulo.database.channels import Channel
+from ambulo.database.pieces import PIECES_FILE, Pieces, read_pieces, verify_pieces
 from ambulo.database.storage import checksum_of
 from ambulo.errors import DatabaseError, SkeletonError
 from ambulo.motion.skeleton import Skeleton
@@ -78,7 +79,8 @@ class Manifest(msgspec.Struct, frozen=True):
         skeleton: the one skeleton of all clips.
         channels: the arrays that lie under ``frames/``.
         files: path relative to the folder -> bytes, for every file but the manifest and the build's own records.
-        checksums: the same paths -> BLAKE2b (16 bytes) of the content.
+        checksums: the same paths -> the first 16 bytes of the SHA-256 of the content; of a file of frames, of its
+            header and its pieces' digests (:mod:`ambulo.database.pieces`).
         digest: hash of all that the database was made from; the same digest means the same database.
         code: hash of the code that made it.
         ambulo: version of ambulo that wrote it.
@@ -219,10 +221,16 @@ def verify_files(folder: Path, manifest: Manifest, names: Iterable[str] | None =
         DatabaseError: a file is missing, cannot be read, or holds other bytes than were written.
     """
     check_files(folder, manifest)
-    for name in manifest.checksums if names is None else names:
-        path = folder / name
+    channels = {channel.file: channel.name for channel in manifest.channels}
+    pieces: Pieces | None = None
+    for name in sorted(manifest.checksums if names is None else names, key=lambda name: name != PIECES_FILE):
+        path, wanted = folder / name, manifest.checksums.get(name)
         try:
-            same = checksum_of(path) == manifest.checksums.get(name)
+            if name in channels:
+                pieces = pieces or read_pieces(folder)
+                verify_pieces(path, channels[name], pieces, wanted)
+                continue
+            same = checksum_of(path) == wanted
         except OSError as error:
             raise DatabaseError(f"cannot be read: {error.strerror}", path=path, remedy=_AGAIN) from None
         if not same:

@@ -8,24 +8,9 @@ from pathlib import Path
 import msgspec
 
 from ambulo.database.licences import LicenceUse
+from ambulo.database.problems import TakeProblem, problems_of
 from ambulo.database.records import BuildState, RetargetRecord, TakeRecord
 from ambulo.database.takes import Orphan, Take
-from ambulo.errors import NoMotionError
-
-
-class TakeProblem(msgspec.Struct, frozen=True):
-    """A take that is not in the database, and why.
-
-    Attributes:
-        take: the file, as the project names it.
-        reason: one sentence, with line, joint and remedy where known.
-        kind: ``failed`` where it could not be read or prepared, ``excluded`` where it does not fit with the others,
-            ``skipped`` where it holds no motion at all, such as a body's shape: no fault, and strict builds pass it.
-    """
-
-    take: str
-    reason: str
-    kind: str
 
 
 class TakeWarning(msgspec.Struct, frozen=True):
@@ -148,20 +133,6 @@ def _mean_pair(
 ) -> tuple[float, float]:
     before, after = (_mean(entries, [pair[side] for pair in pairs], scale) for side in (0, 1))
     return before, after
-
-
-def problems_of(
-    takes: Sequence[Take], records: Sequence[TakeRecord], excluded: dict[int, str]
-) -> tuple[TakeProblem, ...]:
-    """The takes that are not in the database, in order."""
-    problems = []
-    for number, (take, record) in enumerate(zip(takes, records, strict=True)):
-        if record.failure is not None:
-            kind = "skipped" if record.failure.kind == NoMotionError.__name__ else "failed"
-            problems.append(TakeProblem(take.label, record.failure.text, kind))
-        elif number in excluded:
-            problems.append(TakeProblem(take.label, excluded[number], "excluded"))
-    return tuple(problems)
 
 
 def report_of(

@@ -11,10 +11,10 @@ import hashlib
 import json
 import mmap
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,8 @@ _MAX_HEADER = 100_000_000
 CHECKSUM_BYTES = 16
 
 
-def _header(entries: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]) -> bytes:
+def tensor_header(entries: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]) -> bytes:
+    """The bytes before the data of a file with arrays of these names, types and shapes, in this order."""
     table: dict[str, Any] = {}
     offset = 0
     for name, (dtype, shape) in entries.items():
@@ -54,52 +55,6 @@ def _header(entries: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]) -> byt
     text = json.dumps(table, separators=(",", ":")).encode()
     text += b" " * (-(len(text) + 8) % _ALIGNMENT)
     return len(text).to_bytes(8, "little") + text
-
-
-class RowWriter:
-    """Writes one array of known shape in pieces of rows, in order; memory stays at one piece.
-
-    Use as a context manager; leaving it checks that all rows came and flushes them to the disk.
-    """
-
-    def __init__(self, path: Path, name: str, dtype: str, shape: tuple[int, ...]) -> None:
-        self._dtype = np.dtype(dtype).newbyteorder("<")
-        self._shape = shape
-        self._rows = 0
-        self._file = path.open("wb")
-        self._hash = hashlib.blake2b(digest_size=CHECKSUM_BYTES)
-        self._write(_header({name: (np.dtype(dtype), shape)}))
-
-    def append(self, rows: Array) -> None:
-        """Add rows ``[n, *row_shape]``."""
-        if rows.shape[1:] != self._shape[1:]:
-            raise ValueError(f"rows of shape {rows.shape[1:]} where {self._shape[1:]} are expected")
-        self._write(np.ascontiguousarray(rows, self._dtype).data)
-        self._rows += rows.shape[0]
-
-    @property
-    def checksum(self) -> str:
-        """BLAKE2b of all that was written so far, as :func:`checksum_of` gives it."""
-        return self._hash.hexdigest()
-
-    def _write(self, data: bytes | memoryview) -> None:
-        self._file.write(data)
-        self._hash.update(data)
-
-    def __enter__(self) -> RowWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                if self._rows != self._shape[0]:
-                    raise ValueError(f"{self._rows} rows written where {self._shape[0]} were announced")
-                self._file.flush()
-                os.fsync(self._file.fileno())
-        finally:
-            self._file.close()
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Array], *, sync: bool = True) -> None:
@@ -112,7 +67,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Array], *, sync: bool = True
     """
     entries = {name: (array.dtype, array.shape) for name, array in tensors.items()}
     with path.open("wb") as file:
-        file.write(_header(entries))
+        file.write(tensor_header(entries))
         for array in tensors.values():
             file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
         if sync:
@@ -131,7 +86,7 @@ def create_tensors(path: Path, entries: Mapping[str, tuple[str, tuple[int, ...]]
     Yields:
         Name -> array of zeros, a shared map of the file; on the disk when the context is left without an error.
     """
-    header = _header({name: (np.dtype(dtype), shape) for name, (dtype, shape) in entries.items()})
+    header = tensor_header({name: (np.dtype(dtype), shape) for name, (dtype, shape) in entries.items()})
     sizes = [int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize for dtype, shape in entries.values()]
     with path.open("wb+") as file:
         file.write(header)
@@ -195,14 +150,36 @@ def _view(buffer: mmap.mmap, base: int, name: str, entry: Mapping[str, Any]) -> 
     return np.frombuffer(buffer, dtype, count, base + start).reshape(shape)
 
 
+def digest_of(*data: bytes | memoryview) -> bytes:
+    """The first 16 bytes of the SHA-256 of some bytes: present processors have instructions for it."""
+    found = hashlib.sha256()
+    for piece in data:
+        found.update(piece)
+    return found.digest()[:CHECKSUM_BYTES]
+
+
 def checksum_of(path: Path) -> str:
-    """BLAKE2b of a file's bytes, in hexadecimal digits.
+    """:func:`digest_of` of a file's bytes, in hexadecimal digits.
 
     Raises:
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=CHECKSUM_BYTES)).hexdigest()
+        return hashlib.file_digest(file, "sha256").digest()[:CHECKSUM_BYTES].hex()
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file that never changes a second name; where the system has no such links, copy it.
+
+    Raises:
+        OSError: it cannot be read, or the copy not be written.
+    """
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+        with target.open("rb+") as file:
+            os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -99,6 +99,12 @@ class BuildLock:
     def __enter__(self) -> BuildLock:
         try:
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        except FileNotFoundError:
+            raise DatabaseError(
+                "the database's folder would lie in a folder that does not exist",
+                path=self._path.parent,
+                remedy="make that folder, or correct the path",
+            ) from None
         except OSError as error:
             raise DatabaseError(
                 f"nothing can be built here: {error.strerror}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.database.build import Progress, build_frames
+from ambulo.database.annotation_settings import COMPUTED_CHANNELS
+from ambulo.database.build import Finish, Progress, build_frames
 from ambulo.database.database import Database
 from ambulo.database.feature_spec import DEFAULT_FEATURES, FeatureSpec
+from ambulo.database.old_database import CarriedFrames, FrameRun
 from ambulo.database.project import load_project
 from ambulo.database.remote.addresses import as_url, shown
 from ambulo.database.remote.databases import prepare_copy, publish_database
 from ambulo.database.report import BuildReport
-from ambulo.database.storage import create_tensors, map_tensors, release, write_tensors
+from ambulo.database.storage import create_tensors, link_or_copy, map_tensors, release, write_tensors
 from ambulo.errors import DatabaseError
 from ambulo.matching.features import FeatureSet, compute_features
 from ambulo.matching.index import SearchIndex
@@ -31,6 +33,7 @@ from ambulo.motion.skeleton import Skeleton
 FEATURES_FILE = "features.safetensors"
 INDEX_FILE = "index.safetensors"
 _SCRATCH = "index.parts"
+_COPIED = 1 << 18
 # The end of a clip is not jumped to, there is nothing left to play: 20 frames at 60 fps in D. Holden's public
 # Motion-Matching code, here in seconds.
 END_MARGIN = 1.0 / 3.0
@@ -60,7 +63,7 @@ def build(
     if url is not None:
         folder = prepare_copy(url)
     specs = load_project(project_path).features
-    finish: Callable[[Path], None] = lambda staging: write_index(staging, specs)  # noqa: E731
+    finish: Finish = lambda staging, carried: write_index(staging, specs, carried)  # noqa: E731
     compile_project = partial(
         build_frames,
         project_path,
@@ -97,16 +100,31 @@ def for_body(specs: Sequence[FeatureSpec], skeleton: Skeleton) -> Sequence[Featu
     )
 
 
-def write_index(folder: Path, specs: Sequence[FeatureSpec] = DEFAULT_FEATURES) -> None:
+def write_index(
+    folder: Path, specs: Sequence[FeatureSpec] = DEFAULT_FEATURES, carried: CarriedFrames | None = None
+) -> None:
     """Compute the features and the search index of the database in a folder, and store both beside its frames.
 
-    The memory that it takes is that of one part of the frames (:mod:`ambulo.matching.sharded_tree`): frames, features
-    and tree are maps of files.
+    Features of frames that an old database has come from there; where it has the same frames in the same places, its
+    two files are taken over. The memory that it takes is that of one part of the frames
+    (:mod:`ambulo.matching.sharded_tree`): frames, features and tree are maps of files.
     """
     database = Database.open(folder)
     specs = for_body(specs, database.skeleton)
     schema = FeatureSchema.compile(specs, database.skeleton, database.rate)
     text = np.frombuffer(json.dumps(schema.to_dict(), sort_keys=True).encode(), np.uint8)
+    old = None if carried is None else _carried_features(carried, text)
+    annotated = any(group.channel and group.channel not in COMPUTED_CHANNELS for group in schema.groups)
+    if (
+        carried is not None
+        and old is not None
+        and carried.whole
+        and not annotated
+        and carried.old.is_intact(INDEX_FILE)
+    ):
+        for name in (FEATURES_FILE, INDEX_FILE):
+            link_or_copy(carried.old.folder / name, folder / name)
+        return
     width = schema.dimension_count
     entries: dict[str, tuple[str, tuple[int, ...]]] = {
         "raw": ("float32", (database.frame_count, width)),
@@ -119,13 +137,35 @@ def write_index(folder: Path, specs: Sequence[FeatureSpec] = DEFAULT_FEATURES) -
     scratch.mkdir()
     try:
         with create_tensors(folder / FEATURES_FILE, entries) as file:
-            features = compute_features(database, schema, file["raw"], lambda: release(*maps, file["raw"]))
+            known: list[tuple[int, int]] = []
+            if carried is not None and old is not None:
+                known = _carry(carried.runs, old, file["raw"])
+            pause = lambda: release(*maps, file["raw"])  # noqa: E731
+            features = compute_features(database, schema, file["raw"], pause, known)
             file["mean"][:], file["scale"][:], file["schema"][:] = features.mean, features.scale, text
             release(file["raw"])
             index = _index_of(database, features, None, scratch)
             write_tensors(folder / INDEX_FILE, index.to_arrays())
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _carried_features(carried: CarriedFrames, schema: NDArray[np.uint8]) -> NDArray[np.float32] | None:
+    """The features of the old database, where they are of the same schema (its text) and as they were written."""
+    if not carried.old.is_intact(FEATURES_FILE):
+        return None
+    tensors = map_tensors(carried.old.folder / FEATURES_FILE)
+    return tensors["raw"] if np.array_equal(tensors["schema"], schema) else None
+
+
+def _carry(runs: Sequence[FrameRun], old: NDArray[np.float32], raw: NDArray[np.float32]) -> list[tuple[int, int]]:
+    """Copy the rows that the old database has, and return where they are."""
+    for start, old_start, count in runs:
+        for done in range(0, count, _COPIED):
+            some = min(_COPIED, count - done)
+            raw[start + done : start + done + some] = old[old_start + done : old_start + done + some]
+            release(raw, old)
+    return [(run.start, run.start + run.length) for run in runs]
 
 
 def make_index(

@@ -19,6 +19,8 @@ Float = NDArray[np.float32]
 
 # Frames a pass of forward kinematics: its arrays then stay in the cache and the memory small, whatever the database.
 _CHUNK = 16384
+# Frames whose moments are taken together: about their own mean, so that a far-away constant costs no digits.
+_BLOCK = 1024
 # A group that never varies gets this standard deviation: it can then neither divide by zero nor drown the others.
 _FLAT = 1e-5
 
@@ -134,6 +136,7 @@ def compute_features(
     schema: FeatureSchema,
     raw: Float | None = None,
     pause: Callable[[], None] = lambda: None,
+    known: Sequence[tuple[int, int]] = (),
 ) -> FeatureSet:
     """Features of every frame of a database (S4.12 to S4.14).
 
@@ -145,6 +148,7 @@ def compute_features(
         schema: compiled for this skeleton and rate.
         raw: float32 zeros ``[F, D]`` to fill, such as a mapped file; None makes them.
         pause: called now and then, when nothing read so far is needed again: the time to release maps.
+        known: ranges ``[start, stop)`` of frames of whole clips that ``raw`` holds already, ascending.
     """
     frame_count = int(source.positions.shape[0])
     if raw is None:
@@ -153,10 +157,16 @@ def compute_features(
     wanted = _with_ancestors(source.skeleton.parents, [group.joint for group in joint_groups])
     local = {joint: index for index, joint in enumerate(wanted)}
     parents = np.array([local.get(int(source.skeleton.parents[joint]), -1) for joint in wanted], np.int32)
-    clips = iter(source.clips)
-    clip = next(clips, None)
-    for start in range(0, frame_count, _CHUNK):
-        chunk = slice(start, min(start + _CHUNK, frame_count))
+    chunks = _chunks_between(known, frame_count)
+    starts = np.array([chunk.start for chunk in chunks], np.int64)
+    stops = np.array([chunk.stop for chunk in chunks], np.int64)
+    # The clips that end in each chunk: their trajectories are made while their frames are still in memory.
+    ending: list[list[FrameRange]] = [[] for _ in chunks]
+    for clip in source.clips:
+        at = int(np.searchsorted(stops, int(clip.stop), side="left"))
+        if at < len(chunks) and int(clip.stop) > starts[at]:
+            ending[at].append(clip)
+    for chunk, clips in zip(chunks, ending, strict=True):
         if joint_groups:
             pose, velocity = kinematics.forward_velocities(
                 source.positions[chunk, wanted],
@@ -173,18 +183,23 @@ def compute_features(
                 else:
                     vector = velocity.linear[:, index]
                 raw[chunk, group.start : group.stop] = quaternions.inverse_rotate(root_rotation, vector)
-        # The clips that end in these frames, while their frames are still in memory.
-        while clip is not None and int(clip.stop) <= chunk.stop:
+        for clip in clips:
             _fill_trajectory(raw, source, schema, int(clip.start), int(clip.stop))
-            clip = next(clips, None)
         pause()
-    while clip is not None:  # of a source whose clips are in another order than its frames
-        _fill_trajectory(raw, source, schema, int(clip.start), int(clip.stop))
-        clip = next(clips, None)
     for group in schema.groups:
         if group.channel:
             raw[:, group.start] = _number(source, group.channel)
     return FeatureSet.from_raw(schema, raw, source.valid, pause)
+
+
+def _chunks_between(known: Sequence[tuple[int, int]], frame_count: int) -> list[slice]:
+    """What lies between ranges of frames, in pieces that fit into the processor's cache."""
+    edges = [0, *(edge for span in known for edge in span), frame_count]
+    return [
+        slice(start, min(start + _CHUNK, last))
+        for first, last in zip(edges[::2], edges[1::2], strict=True)
+        for start in range(first, last, _CHUNK)
+    ]
 
 
 def _number(source: FrameSource, channel: str) -> Float:
@@ -229,27 +244,22 @@ def _with_ancestors(parents: NDArray[np.int32], joints: Sequence[int]) -> list[i
 def _statistics(
     raw: Float, valid: NDArray[np.bool_] | None, pause: Callable[[], None]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation a dimension, float64 ``[D]``, summed a chunk at a time: no copy of the whole."""
-    dimension_count = raw.shape[1]
-    total, square, count = np.zeros(dimension_count), np.zeros(dimension_count), 0
-    shift: NDArray[np.float64] | None = None
-    for start in range(0, raw.shape[0], _CHUNK):
-        rows = raw[start : start + _CHUNK].astype(np.float64)
-        keep = np.isfinite(rows).all(axis=1)
-        if valid is not None:
-            keep &= valid[start : start + _CHUNK]
-        rows = rows[keep]
+    """Mean and standard deviation a dimension, float64 ``[D]``, of blocks first and then of them together."""
+    from ambulo.matching.moment_kernels import block_moments
+
+    frame_count, dimension_count = raw.shape
+    blocks = -(-frame_count // _BLOCK)
+    counts, means = np.zeros(blocks, np.int64), np.zeros((blocks, dimension_count))
+    squares = np.zeros((blocks, dimension_count))
+    keep = np.ones(frame_count, np.uint8) if valid is None else valid.view(np.uint8)
+    step = max(_CHUNK // _BLOCK, 1) * 4
+    for first in range(0, blocks, step):
+        frames, part = slice(first * _BLOCK, (first + step) * _BLOCK), slice(first, first + step)
+        block_moments(raw[frames], keep[frames], _BLOCK, counts[part], means[part], squares[part])
         pause()
-        if rows.shape[0] == 0:
-            continue
-        if shift is None:
-            # Moments about a nearby point: a far-away constant then costs no digits.
-            shift = rows.mean(axis=0)
-        rows -= shift
-        total += rows.sum(axis=0)
-        square += (rows * rows).sum(axis=0)
-        count += rows.shape[0]
-    if count == 0 or shift is None:
+    count = int(counts.sum())
+    if count == 0:
         return np.zeros(dimension_count), np.zeros(dimension_count)
-    mean = total / count
-    return shift + mean, np.sqrt(np.maximum(square / count - mean * mean, 0.0))
+    mean = (counts[:, None] * means).sum(axis=0) / count
+    total = (squares + counts[:, None] * (means - mean) ** 2).sum(axis=0)
+    return mean, np.sqrt(total / count)

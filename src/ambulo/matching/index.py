@@ -109,6 +109,8 @@ class SearchIndex:
         Raises:
             QueryError: the clips do not fit the features, or the kind is unknown.
         """
+        from ambulo.matching.moment_kernels import finite_rows
+
         starts = np.ascontiguousarray(clip_starts, np.int64)
         stops = np.ascontiguousarray(clip_stops, np.int64)
         frame_count = feature_set.frame_count
@@ -128,7 +130,7 @@ class SearchIndex:
                 raise QueryError(f"valid must be [{frame_count}], got {list(usable.shape)}", key="valid")
             allowed &= usable
         for start in range(0, frame_count, 1 << 18):
-            allowed[start : start + (1 << 18)] &= np.isfinite(feature_set.raw[start : start + (1 << 18)]).all(axis=1)
+            finite_rows(feature_set.raw[start : start + (1 << 18)], allowed[start : start + (1 << 18)])
             if scratch is not None:  # the features are a map of a file that is being built
                 release(feature_set.raw)
         candidates &= allowed

@@ -22,7 +22,7 @@ Array = NDArray[Any]
 # Up to here a scan is as fast as anything, and needs nothing built.
 _SCAN_FRAMES = 64
 # Methods are compared on whole clips of about so many frames, with so many queries.
-_SAMPLE_FRAMES = 200_000
+_SAMPLE_FRAMES = 65_536
 _SAMPLE_QUERIES = 256
 # Nanoseconds on a present-day machine: a node's test, more of it for each dimension of its boxes, and a leaf's test.
 _NODE_PRICE, _FACE_PRICE, _LEAF_PRICE = 30.0, 1.5, 45.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,9 @@ def odd_window(seconds: float, rate: float) -> int:
 
 
 def smooth(values: NDArray[np.floating], seconds: float, rate: float, order: int = 3) -> NDArray[np.float64]:
-    """Fit a polynomial in a sliding window along axis 0, SciPy's ``savgol_filter(..., mode="interp")``.
+    """Fit a polynomial in a sliding window along axis 0: what SciPy's ``savgol_filter(..., mode="interp")`` gives.
+
+    Not by SciPy, since ``scipy.signal`` takes half a second to import, of the few that one edited take may take.
 
     A take shorter than the window gets the longest odd window that fits; one shorter than the polynomial needs gets the
     highest order that fits; fewer than three frames come back as they are.
@@ -22,6 +26,27 @@ def smooth(values: NDArray[np.floating], seconds: float, rate: float, order: int
     window = min(odd_window(seconds, rate), count if count % 2 else count - 1)
     if window < 3:
         return samples.copy()
-    from scipy.signal import savgol_filter
+    half = window // 2
+    fit = _fit(window, min(order, window - 1))
+    rows = samples.reshape(count, -1)
+    smoothed = np.zeros_like(rows)
+    inside = smoothed[half : count - half]
+    for place, weight in enumerate(fit[half]):
+        inside += weight * rows[place : place + len(inside)]
+    # At the ends the window does not slide: what its polynomial says there holds.
+    for target, source, part in (
+        (smoothed[:half], rows[:window], fit[:half]),
+        (smoothed[count - half :], rows[count - window :], fit[half + 1 :]),
+    ):
+        for place in range(window):
+            target += part[:, place, None] * source[place]
+    return smoothed.reshape(samples.shape)
 
-    return np.asarray(savgol_filter(samples, window, min(order, window - 1), axis=0, mode="interp"), np.float64)
+
+@cache
+def _fit(window: int, order: int) -> NDArray[np.float64]:
+    """``[window, window]``: what a polynomial fitted to the values of a window is at each of its places."""
+    places = np.linspace(-1.0, 1.0, window)
+    basis, _ = np.linalg.qr(np.polynomial.chebyshev.chebvander(places, order))
+    # einsum adds in one order, whatever the threads.
+    return np.asarray(np.einsum("ik,jk->ij", basis, basis, optimize=False), np.float64)
