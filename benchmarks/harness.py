@@ -146,6 +146,7 @@ def shared_folder(name: str) -> Path | None:
     if specification is None or specification.loader is None:
         return None
     module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module  # dataclasses look their module up
     try:
         specification.loader.exec_module(module)
     except ImportError:
