@@ -44,10 +44,14 @@ export function plan(op: string, inputs: Tensor[], attributes: Attributes): Plan
     case "Gather": return gather(inputs[0]!, inputs[1]!, Number(attributes.axis ?? 0));
     case "GatherElements": return gatherElements(inputs[0]!, inputs[1]!);
     case "Slice": return slice(inputs[0]!, inputs[1]!.values[0]!, inputs[2]!.values[0]!, inputs[3]!.values[0]!);
+    case "Split": return split(inputs[0]!, [...inputs[1]!.values], Number(attributes.axis ?? 0));
+    case "Clip": return clip(inputs[0]!, inputs[1]!.values[0]!, inputs[2]!.values[0]!);
     case "Concat": return concat(inputs, Number(attributes.axis));
     case "MatMul": return matmul(inputs[0]!, inputs[1]!);
     case "Gemm": return gemm(inputs[0]!, inputs[1]!, inputs[2]!);
     case "ReduceSum": return reduce(inputs[0]!, inputs[1]!.values[0]!, attributes, 0, (a, b) => a + b);
+    case "ReduceL2": return lengths(inputs[0]!, (attributes.axes as number[])[0]!, attributes);
+    case "ArgMax": return largest(inputs[0]!);
     case "ReduceMin": return reduce(inputs[0]!, (attributes.axes as number[])[0]!, attributes, Infinity, (a, b) => (b < a ? b : a));
     case "ReduceMax": return reduce(inputs[0]!, (attributes.axes as number[])[0]!, attributes, -Infinity, (a, b) => (b > a ? b : a));
     case "TopK": return smallest(inputs[0]!, inputs[1]!.values[0]!);
@@ -171,6 +175,39 @@ function slice(input: Tensor, start: number, stop: number, rawAxis: number): Pla
   return { outputs: [out], run };
 }
 
+/** Parts end to end along an axis. */
+function split(input: Tensor, sizes: number[], rawAxis: number): Planned {
+  const axis = front(rawAxis, input.shape.length);
+  let start = 0;
+  const parts = sizes.map((width) => slice(input, start, (start += width), axis));
+  return { outputs: parts.map((part) => part.outputs[0]!), run: () => { for (const part of parts) part.run!(); } };
+}
+
+function clip(input: Tensor, low: number, high: number): Planned {
+  return elementwise(input, (x) => Math.min(Math.max(x, low), high));
+}
+
+/** Roots of sums of squares. */
+function lengths(input: Tensor, axis: number, attributes: Attributes): Planned {
+  const { outputs, run } = reduce(input, axis, attributes, 0, (a, b) => a + b * b);
+  const { values } = outputs[0]!;
+  return { outputs, run: () => { run!(); for (let i = 0; i < values.length; i++) values[i] = Math.sqrt(values[i]!); } };
+}
+
+/** Where along the last axis, which stays with length 1, the largest is: of equal ones the first. */
+function largest(input: Tensor): Planned {
+  const width = input.shape.at(-1)!;
+  const out = make([...input.shape.slice(0, -1), 1]);
+  const run = () => {
+    for (let r = 0; r < out.values.length; r++) {
+      let best = 0;
+      for (let i = 1; i < width; i++) if (input.values[r * width + i]! > input.values[r * width + best]!) best = i;
+      out.values[r] = best;
+    }
+  };
+  return { outputs: [out], run };
+}
+
 function concat(inputs: Tensor[], rawAxis: number): Planned {
   const first = inputs[0]!.shape, axis = front(rawAxis, first.length);
   const out = make(first.map((n, i) => (i === axis ? inputs.reduce((sum, t) => sum + t.shape[axis]!, 0) : n)));
@@ -186,23 +223,29 @@ function concat(inputs: Tensor[], rawAxis: number): Planned {
   return { outputs: [out], run };
 }
 
-/** Rows times one matrix, or stacks of matrices of equal count. */
+/** Rows times one matrix, or stacks of matrices that are laid over each other. */
 function matmul(a: Tensor, b: Tensor): Planned {
   const k = a.shape.at(-1)!, n = b.shape.at(-1)!;
-  const out = make([...a.shape.slice(0, -1), n]);
-  const shared = b.shape.length === 2;
-  const rows = size(a.shape.slice(0, -1)), each = shared ? rows : a.shape.at(-2)!;
+  const left = a.shape.slice(0, -2), right = b.shape.slice(0, -2);
+  const stack = together(left, right), one = b.shape.length === 2;
+  // With one matrix on the right all rows are of one stack.
+  const out = make(one ? [...a.shape.slice(0, -1), n] : [...stack, a.shape.at(-2)!, n]);
+  const each = one ? size(a.shape.slice(0, -1)) : a.shape.at(-2)!;
+  const counts = one ? 1 : size(stack);
+  const i0 = one ? null : places(left, stack), j0 = one ? null : places(right, stack);
   const sums = new Float64Array(n);
   const run = () => {
-    for (let r = 0; r < rows; r++) {
-      const matrix = shared ? 0 : Math.floor(r / each) * k * n;
-      sums.fill(0);
-      for (let i = 0; i < k; i++) {
-        const x = a.values[r * k + i]!;
-        if (x === 0) continue;
-        for (let j = 0; j < n; j++) sums[j] = sums[j]! + x * b.values[matrix + i * n + j]!;
+    for (let s = 0; s < counts; s++) {
+      const from = (i0 ? i0[s]! : s) * each * k, matrix = (j0 ? j0[s]! : s) * k * n, to = s * each * n;
+      for (let r = 0; r < each; r++) {
+        sums.fill(0);
+        for (let i = 0; i < k; i++) {
+          const x = a.values[from + r * k + i]!;
+          if (x === 0) continue;
+          for (let j = 0; j < n; j++) sums[j] = sums[j]! + x * b.values[matrix + i * n + j]!;
+        }
+        for (let j = 0; j < n; j++) out.values[to + r * n + j] = sums[j]!;
       }
-      for (let j = 0; j < n; j++) out.values[r * n + j] = sums[j]!;
     }
   };
   return { outputs: [out], run };

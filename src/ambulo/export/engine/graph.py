@@ -22,6 +22,7 @@ class Value:
     """A tensor of a graph. Numbers and arrays on either side of an operator become float32 constants."""
 
     __slots__ = ("graph", "name")
+    __array_ufunc__ = None  # an array on the left leaves the operator to the value on the right
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph, self.name = graph, name
@@ -95,9 +96,19 @@ class Value:
         """Rows of a table by float whole numbers."""
         return self.graph.op("Gather", self, indices.whole(), axis=0)
 
+    def split(self, *sizes: int, axis: int = 1) -> list[Value]:
+        """Parts of those lengths along an axis."""
+        return self.graph.ops("Split", len(sizes), self, np.array(sizes, np.int64), axis=axis)
+
     def reshape(self, *shape: int) -> Value:
         """The same numbers in another shape; 0 keeps a length, -1 is what is left."""
-        return self.graph.op("Reshape", self, np.array(shape, np.int64))
+        source = self
+        if 0 not in shape[1:] and shape[0] == 0:  # of what was reshaped before, straight from that
+            source = self.graph.reshaped.get(self.name, self)
+        made = self.graph.op("Reshape", source, np.array(shape, np.int64))
+        if shape[0] == 0:
+            self.graph.reshaped[made.name] = source
+        return made
 
     def wide(self, *axes: int) -> Value:
         """With axes of length 1 put in."""
@@ -111,6 +122,14 @@ class Value:
         """Sum along an axis."""
         return self.graph.op("ReduceSum", self, np.array([axis], np.int64), keepdims=int(keep))
 
+    def norm(self) -> Value:
+        """Lengths of vectors along the last axis, which stays with length 1."""
+        return self.graph.op("ReduceL2", self, axes=[-1], keepdims=1)
+
+    def clip(self, low: float, high: float) -> Value:
+        """Between two numbers."""
+        return self.graph.op("Clip", self, low, high)
+
     def least(self, axis: int = -1, keep: bool = False) -> Value:
         """Minimum along an axis."""
         return self.graph.op("ReduceMin", self, axes=[axis], keepdims=int(keep))
@@ -118,6 +137,10 @@ class Value:
     def most(self, axis: int = -1, keep: bool = False) -> Value:
         """Maximum along an axis."""
         return self.graph.op("ReduceMax", self, axes=[axis], keepdims=int(keep))
+
+    def argmax(self) -> Value:
+        """int64 place of the maximum along the last axis, which stays with length 1; of equal ones the first."""
+        return self.graph.op("ArgMax", self, axis=-1, keepdims=1)
 
     def whole(self) -> Value:
         """As int64."""
@@ -153,16 +176,23 @@ class Value:
 
 
 class Graph:
-    """A graph while it is written."""
+    """A graph while it is written.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    Args:
+        name: of the graph.
+        count: characters N, the first length of its tensors.
+    """
+
+    def __init__(self, name: str, count: int = 1) -> None:
+        self.name, self.count = name, count
         self._nodes: list[Any] = []
         self._made: dict[tuple[str, tuple[str, ...], str], list[Value]] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._initializers: list[Any] = []
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
+        self._shown: list[tuple[str, str]] = []
+        self.reshaped: dict[str, Value] = {}
 
     def input(self, name: str, shape: tuple[int, ...]) -> Value:
         """A float32 input of a fixed shape."""
@@ -173,7 +203,7 @@ class Graph:
     def output(self, name: str, value: Value, shape: tuple[int, ...]) -> None:
         """Name a value as a float32 output of a fixed shape."""
         helper, proto = _onnx().helper, _onnx().TensorProto
-        self._nodes.append(helper.make_node("Identity", [value.name], [name]))
+        self._shown.append((name, value.name))
         self._outputs.append(helper.make_tensor_value_info(name, proto.FLOAT, shape))
 
     def constant(self, values: Any) -> Value:
@@ -208,7 +238,7 @@ class Graph:
         self._made[key] = [Value(self, name) for name in outputs]
         return self._made[key]
 
-    def where(self, condition: Value, yes: Any, no: Any) -> Value:
+    def where(self, condition: Any, yes: Any, no: Any) -> Value:
         """``yes`` where the condition holds, else ``no``."""
         return self.op("Where", condition, yes, no)
 
@@ -229,7 +259,10 @@ class Graph:
     def model(self) -> onnx.ModelProto:
         """The checked model."""
         library = _onnx()
-        graph = library.helper.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._initializers)
+        nodes = self._kept_nodes()
+        used = {name for node in nodes for name in node.input}
+        kept = [tensor for tensor in self._initializers if tensor.name in used]
+        graph = library.helper.make_graph(nodes, self.name, self._inputs, self._outputs, kept)
         model: onnx.ModelProto = library.helper.make_model(
             graph,
             producer_name="ambulo",
@@ -239,10 +272,39 @@ class Graph:
         library.checker.check_model(model)
         return model
 
+    def _kept_nodes(self) -> list[Any]:
+        """Nodes that an output needs, with the outputs named where they are made."""
+        make_node = _onnx().helper.make_node
+        makers = {made for node in self._nodes for made in node.output}
+        names: dict[str, str] = {}
+        copies = []
+        for name, value in self._shown:
+            if value in makers and value not in names:
+                names[value] = name
+            else:
+                copies.append(make_node("Identity", [names.get(value, value)], [name]))
+        needed = {value for _, value in self._shown}
+        kept = []
+        for node in reversed(self._nodes):
+            if needed.isdisjoint(node.output):
+                continue
+            needed.update(node.input)
+            again = type(node)()
+            again.CopyFrom(node)
+            again.input[:] = [names.get(name, name) for name in node.input]
+            again.output[:] = [names.get(name, name) for name in node.output]
+            kept.append(again)
+        return [*reversed(kept), *copies]
+
     @property
     def operators(self) -> list[str]:
         """Kinds of operators used, sorted."""
-        return sorted({node.op_type for node in self._nodes})
+        return sorted({node.op_type for node in self._kept_nodes()})
+
+    @property
+    def operator_count(self) -> int:
+        """How many operators the model has."""
+        return len(self._kept_nodes())
 
 
 def _onnx() -> Any:

@@ -44,26 +44,18 @@ class Slots:
         return sum(slot.size for slot in self.slots)
 
     def unpack(self, packed: Value) -> dict[str, Value]:
-        """The slots of ``[N, size]``, each ``[N, *shape]``."""
-        values, start = {}, 0
-        for slot in self.slots:
-            if slot.shape == ():
-                values[slot.name] = packed.at(start, 1)
-            else:
-                part = packed.part(start, start + slot.size, 1)
-                values[slot.name] = part if len(slot.shape) == 1 else part.reshape(0, *slot.shape)
-            start += slot.size
-        return values
+        """The slots of ``[N, size]``, each ``[N, *shape]``; single numbers are columns ``[N, 1]``."""
+        parts = packed.split(*(slot.size for slot in self.slots))
+        return {
+            slot.name: part.reshape(0, *slot.shape) if len(slot.shape) > 1 else part
+            for slot, part in zip(self.slots, parts, strict=True)
+        }
 
     def pack(self, graph: Graph, values: Mapping[str, Value]) -> Value:
         """Inverse of :meth:`unpack`."""
-        rows = []
-        for slot in self.slots:
-            value = values[slot.name]
-            if slot.shape == ():
-                rows.append(value.wide(1))
-            else:
-                rows.append(value if len(slot.shape) == 1 else value.reshape(0, slot.size))
+        rows = [
+            values[slot.name].reshape(0, slot.size) if len(slot.shape) > 1 else values[slot.name] for slot in self.slots
+        ]
         return graph.join(*rows, axis=1)
 
     def pack_arrays(self, values: Mapping[str, Any]) -> NDArray[np.float32]:

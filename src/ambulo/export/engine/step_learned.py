@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ambulo.control.settings import ControlSettings
 from ambulo.export.engine.graph import Graph, Value
-from ambulo.export.engine.graph_maths import heading_quaternion, length, quat_inverse, quat_multiply
+from ambulo.export.engine.graph_maths import cross, heading_quaternion, quat_multiply, quat_normalize
 from ambulo.export.engine.networks import network
 from ambulo.export.engine.slots import Slot, Slots, merge
-from ambulo.export.engine.step_plan import PLAN_SLOTS, follow, plan_step
+from ambulo.export.engine.step_plan import PLAN_SLOTS, Followed, follow, plan_step
 from ambulo.export.engine.step_smooth import Joints
 from ambulo.learning.lmm_controller import LmmSettings
 from ambulo.learning.lmm_model import LmmModel
@@ -19,7 +20,7 @@ from ambulo.learning.lmm_model import LmmModel
 
 @dataclass(frozen=True)
 class Advanced:
-    """What a controller gives to its wrappers: joints, bool ``[N]``, contacts float ``[N, 2]``, its slots."""
+    """What a controller gives to its wrappers: joints, bool ``[N, 1]``, contacts float ``[N, 2]``, its slots."""
 
     joints: Joints
     transitioned: Value
@@ -51,101 +52,105 @@ def learned_step(
     g, width = graph, model.schema.dimension_count
     values = state["values"]
     going_on = values.part(0, width)
-    raw = going_on / model.feature_coefficients + model.feature_mean
     since = state["since"] + dt
     # Who was not put back onto the data for so long searches even if it rests.
     overdue = since > own.latest
-    plan = plan_step(g, state, velocity, facing, dt, raw, model.schema, settings, leave=None, asks=overdue)
-    query = (plan.query - model.feature_mean) * model.feature_coefficients
+    plan = plan_step(g, state, velocity, facing, dt, going_on, model.schema, settings, leave=None, asks=overdue)
+    # What is of the pose is normalised already, and remains.
+    of_pose = np.array([model.schema.groups[group].joint >= 0 for group in model.schema.group_of_dimension])
+    factor = np.where(of_pose, 1.0, model.feature_coefficients)
+    query = plan.query * factor - np.where(of_pose, 0.0, model.feature_mean * model.feature_coefficients)
     found = network(g, model.projector, query)
-    of_pose = [model.schema.groups[group].joint >= 0 for group in model.schema.group_of_dimension]
     hurry = np.where(of_pose, 1.0, settings.search.impatient_emphasis**2).astype(np.float32)
-    weights = g.where(plan.eager.wide(-1), hurry, np.ones(width, np.float32))
+    weights = g.where(plan.eager, hurry, np.ones(width, np.float32))
 
     def cost(features: Value) -> Value:
         difference = query - features
-        return (difference * difference * weights).sum()
+        return (difference * difference * weights).sum(keep=True)
 
     better = cost(found.part(0, width)) + g.where(plan.eager, 0.0, settings.search.bias) < cost(going_on)
     jumps = plan.due & (better | overdue)
-    values = g.where(jumps.wide(-1), found, values)
+    values = g.where(jumps, found, values)
     since = g.where(jumps, 0.0, since)
     stepped = values + network(g, model.stepper, values) * dt
     after = g.lesser_of(g.greater_of(stepped, model.lowest), model.highest)
     rows = network(g, model.decompressor, after)
 
     columns = model.layout.columns
+    sizes = {name: place.stop - place.start for name, place in columns.items() if place.stop > place.start}
+    blocks = dict(zip(sizes, rows.split(*sizes.values()), strict=True))
     v, w = columns["root_velocity"].start, columns["root_turning"].start
-    way = (rows.at(v) * dt, rows.at(v + 2) * dt, rows.at(w + 1) * dt)
-    root, root_velocity, root_turning, simulation = follow(g, way, state["root"], plan.moved, settings, dt)
-    joints = _joints(g, model, rows, root, root_velocity, root_turning)
-    contacts = (rows.part(columns["contacts"].start, columns["contacts"].stop) > 0.5).number()
-    slots = {
-        "values": after, "since": since, "timer": plan.timer, "wish": plan.wish, "impatience": plan.impatience,
-        "root": root, "simulation": g.stack(*simulation),
-    }  # fmt: skip
-    return Advanced(joints, jumps, contacts, slots)
+    way = rows.pick(np.array([v, v + 2, w + 1]), 1) * dt
+    followed = follow(g, way, state, plan, settings, dt)
+    joints = _joints(g, model, blocks, followed)
+    contacts = (blocks["contacts"] > 0.5).number()
+    return Advanced(joints, jumps, contacts, {"values": after, "since": since, **followed.slots})
 
 
-def _joints(g: Graph, model: LmmModel, rows: Value, root: Value, velocity: Value, turning: Value) -> Joints:
+def _joints(g: Graph, model: LmmModel, blocks: dict[str, Value], root: Followed) -> Joints:
     """Joints of decompressed rows: rotations in the root's frame become local ones."""
-    columns, parents = model.layout.columns, np.asarray(model.layout.parents)
+    parents = np.asarray(model.layout.parents)
     count = len(parents)
-
-    def block(name: str, *shape: int) -> Value:
-        return rows.part(columns[name].start, columns[name].stop).reshape(0, -1, *shape)
-
-    turned = quat_from_axes(g, block("rotations", 6))
-    # Joints below the root are local already: the root's own rotation stands in for identity.
-    none = turned.part(0, 1, 1) * 0.0 + np.array([0, 0, 0, 1], np.float32)
+    turned = quat_from_axes(g, blocks["rotations"].reshape(0, count - 1, 6))
+    # Joints below the root are local already: no rotation stands in for the root's own.
+    none = np.tile(np.array([0, 0, 0, 1], np.float32), (g.count, 1, 1))
     above = g.join(none, turned, axis=1).pick(np.maximum(parents[1:], 0).astype(np.int64), 1)
-    local = quat_multiply(quat_inverse(above), turned)
+    local = quat_multiply(above, turned, invert_a=True)
     local = local * g.where(local.part(3, 4) >= 0.0, 1.0, -1.0)
-    rotations = g.join(heading_quaternion(root.at(3)).wide(1), local, axis=1)
+    rotations = g.join(heading_quaternion(root.heading).wide(1), local, axis=1)
 
     moving = model.layout.moving
-    fixed = np.asarray(model.layout.offsets, np.float32)[None]
-    places = np.full(count, -1)
-    places[moving] = np.arange(len(moving))
+    places = np.arange(count)
+    places[0] = count
+    places[moving] = count + 1 + np.arange(len(moving))
 
-    def spread(name: str, rest: Value, first: Value) -> Value:
+    def spread(name: str, rest: NDArray[np.float32], first: Value) -> Value:
         """Moving joints from their columns, all others from what rests, the root from elsewhere."""
-        table, own = rest, count
+        table = [np.tile(rest[None], (g.count, 1, 1)), first]
         if len(moving):
-            table = g.join(rest, block(name, 3), axis=1)
-        picks = np.array([own + place if place >= 0 else joint for joint, place in enumerate(places)][1:], np.int64)
-        return g.join(first.wide(1), table.pick(picks, 1), axis=1)
+            table.append(blocks[name].reshape(0, len(moving), 3))
+        return g.join(*table, axis=1).pick(places, 1)
 
-    zeros = velocity.wide(1) * np.zeros((1, count, 1), np.float32)
-    positions = spread("positions", zeros + fixed, root.part(0, 3))
-    velocities = spread("velocities", zeros, velocity)
-    angular = g.join(turning.wide(1), block("angular_velocities", 3), axis=1)
+    positions = spread("positions", np.asarray(model.layout.offsets, np.float32), root.position.wide(1))
+    velocities = spread("velocities", np.zeros((count, 3), np.float32), root.velocity)
+    angular = g.join(root.turning, blocks["angular_velocities"].reshape(0, count - 1, 3), axis=1)
     return Joints(positions, rotations, velocities, angular)
 
 
 def quat_from_axes(g: Graph, axes: Value) -> Value:
-    """Rotations ``[N, J, 4]`` of two axes ``[N, J, 6]``; see :func:`ambulo.learning.lmm_kernels.quat_from_axes`."""
-    from ambulo.export.engine.graph_maths import cross
+    """Rotations ``[N, J, 4]`` of two axes ``[N, J, 6]``; see :func:`ambulo.learning.lmm_kernels.quat_from_axes`.
 
-    x = axes.part(0, 3)
-    x = x / (length(x, keep=True) + 1e-12)
-    z = cross(x, axes.part(3, 6))
-    z = z / (length(z, keep=True) + 1e-12)
+    Of a rotation's matrix four multiples of its quaternion are linear, by each of its components: the one by the
+    largest is taken, which its square tells, and of equal ones the first.
+    """
+    x, y = axes.split(3, 3, axis=2)
+    x = x / (x.norm() + 1e-12)
+    z = cross(x, y)
+    z = z / (z.norm() + 1e-12)
     y = cross(z, x)
-    xx, xy, xz = (x.part(k, k + 1) for k in range(3))
-    yx, yy, yz = (y.part(k, k + 1) for k in range(3))
-    zx, zy, zz = (z.part(k, k + 1) for k in range(3))
-    trace = xx + yy + zz
-    first, second, third = trace > 0.0, (xx > yy) & (xx > zz), yy > zz
-    a, b, c = yz - zy, zx - xz, xy - yx
-    d, e, f = xy + yx, zx + xz, yz + zy
-    # Each is the quaternion times a number; which one is divided by is the largest of its four components.
-    candidates = [
-        g.join(a, b, c, trace + 1.0),
-        g.join(1.0 + xx - yy - zz, d, e, a),
-        g.join(d, 1.0 - xx + yy - zz, f, b),
-        g.join(e, f, 1.0 - xx - yy + zz, c),
-    ]
-    rest = g.where(third, candidates[2], candidates[3])
-    chosen = g.where(first, candidates[0], g.where(second, candidates[1], rest))
-    return chosen / length(chosen, keep=True)
+    multiples = (g.join(x, y, z, axis=2).dot(_MULTIPLES) + _ONES).split(16, 4, axis=2)
+    largest = multiples[1].argmax().equals(np.arange(4)).number()
+    chosen = (multiples[0] * largest.dot(np.repeat(np.eye(4), 4, axis=1))).dot(np.tile(np.eye(4), (4, 1)))
+    return quat_normalize(chosen)
+
+
+def _multiples() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Linear map of a matrix (columns x, y, z end to end) to four times its quaternion's products ``[4, 4]`` and to
+    the squares among them; and what is added."""
+    table, one = np.zeros((9, 4, 4), np.float32), np.eye(4, dtype=np.float32)
+    diagonal = (0, 4, 8)
+    for k in range(4):
+        for axis in range(3):
+            table[diagonal[axis], k, k] = 1.0 if k in (axis, 3) else -1.0
+    # x y, x z, y z are sums across the diagonal; w x, w y, w z differences.
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        table[3 * i + j, i, j] = table[3 * j + i, i, j] = table[3 * i + j, j, i] = table[3 * j + i, j, i] = 1.0
+    for k, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
+        for a, b in ((k, 3), (3, k)):
+            table[3 * i + j, a, b], table[3 * j + i, a, b] = 1.0, -1.0
+    squares = np.arange(4)
+    whole = np.concatenate([table.reshape(9, 16), table[:, squares, squares]], axis=1)
+    return whole, np.concatenate([one.reshape(16), np.ones(4, np.float32)])
+
+
+_MULTIPLES, _ONES = _multiples()

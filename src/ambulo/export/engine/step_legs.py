@@ -1,5 +1,9 @@
 """Legs as a graph: rotations of hip, knee and ankle that bring a toe to its target, both legs at once; as
-:mod:`ambulo.control.leg_kernels` and :mod:`ambulo.motion.inverse_kinematics_kernels`."""
+:mod:`ambulo.control.leg_kernels` and :mod:`ambulo.motion.inverse_kinematics_kernels`.
+
+Lengths and other single numbers are ``[N, 2, 1]``, one a leg. Where a bone has no length, or a target lies in the hip,
+the kernels leave the leg alone; here divisors are kept from 0, so that the answer is finite.
+"""
 
 from __future__ import annotations
 
@@ -10,156 +14,164 @@ import numpy as np
 from ambulo.control.foot_lock import FootGeometry
 from ambulo.export.engine.graph import Graph, Value
 from ambulo.export.engine.graph_maths import (
-    hypot,
+    FLAT,
+    UPRIGHT,
     inner,
-    length,
     quat_between,
-    quat_inverse,
     quat_multiply,
     quat_normalize,
     quat_rotate,
 )
 
 _STRAIGHTEST, _SOLVABLE = 0.99, 0.9999
-_FAR = 1e9
+_TINY = 1e-6
 
 
 @dataclass(frozen=True)
 class Legs:
-    """Joints of both legs ``[N, 2, 3]`` from the root, rotations ``[N, 2, 4]``, and how far each reaches ``[N, 2]``."""
+    """Both legs, from the root: hips, bones and the animation's toes ``[N, 2, 3]``, rotations in the world
+    ``[N, 12, 4]`` (upper legs, lower legs, feet, toes, what is above; left and right each), lengths ``[N, 2, 1]``."""
 
     hip: Value
-    knee: Value
-    ankle: Value
+    upper: Value
+    lower: Value
+    line: Value
     sole: Value
+    animated: Value
+    turns: Value
+    upper_length: Value
+    lower_length: Value
+    line_length: Value
+    foot_length: Value
+    stretch: Value
+    both: Value
     longest: Value
-    above_q: Value
-    upper_q: Value
-    lower_q: Value
-    foot_q: Value
-    toe_q: Value
 
 
-def legs_at(g: Graph, geometry: FootGeometry, world: Value, turns: Value) -> Legs:
-    """Both legs of poses seen from the root."""
-    index = np.asarray(geometry.legs, np.int64)
-    hip, knee, ankle, toe = (world.pick(index[:, k], 1) for k in range(4))
-    upper_q, lower_q, foot_q, toe_q, above_q = (turns.pick(index[:, k], 1) for k in range(5))
-    longest = g.greater_of(_STRAIGHTEST * (length(knee - hip) + length(ankle - knee)), length(ankle - hip))
-    return Legs(hip, knee, ankle, toe - ankle, longest, above_q, upper_q, lower_q, foot_q, toe_q)
+def legs_at(g: Graph, places: Value, turns: Value) -> Legs:
+    """From the places and rotations of upper legs, lower legs, feet, toes, what is above (left and right each), and of
+    the animation's toes."""
+    hip, knee, ankle, toe, animated = (np.eye(6)[k] for k in (0, 1, 2, 3, 5))
+    rows = np.stack([hip, animated, knee - hip, ankle - knee, ankle - hip, toe - ankle, animated - hip])
+    # Each of them for left and right: differences of places, exactly.
+    vectors = g.op("MatMul", np.kron(rows, np.eye(2)), places)
+    _, upper_length, lower_length, line_length, foot_length, stretch = vectors.norm().split(4, 2, 2, 2, 2, 2)
+    hips, toes, upper, lower, line, sole, _ = vectors.split(*[2] * 7)
+    both = upper_length + lower_length
+    longest = g.greater_of(_STRAIGHTEST * both, line_length)
+    return Legs(
+        hips, upper, lower, line, sole, toes, turns, upper_length, lower_length, line_length, foot_length, stretch,
+        both, longest,
+    )  # fmt: skip
 
 
-def needed_drop(g: Graph, hip: Value, target: Value, reach: Value) -> Value:
-    """How far the hip must come down to be within reach of a target below it; a billion where it cannot."""
-    across = hypot(hip.at(0) - target.at(0), hip.at(2) - target.at(2))
+def needed_drop(g: Graph, down_to: Value, reach: Value) -> Value:
+    """How far a hip, so far from its target, must come down to be within reach; a billion where it cannot."""
+    across = (down_to * FLAT).norm()
     down = g.greater_of(reach * reach - across * across, 0.0).sqrt()
-    return g.where(across >= reach, _FAR, g.greater_of(hip.at(1) - target.at(1) - down, 0.0))
+    return g.where(across >= reach, 1e9, g.greater_of(down_to.part(1, 2) - down, 0.0))
 
 
 def soft_limit(g: Graph, distance: Value, current: Value, longest: Value, buffer: float) -> Value:
     """A reach that never locks the knee."""
     start = g.lesser_of(g.greater_of(longest - buffer, current), longest)
     room = longest - start
-    none = room < 1e-6
-    safe = g.where(none, 1.0, room)
-    # Beyond the start only; within it the exponent would overflow.
-    beyond = g.greater_of(distance - start, 0.0)
-    soft = g.where(none, start, start + room * (1.0 - (-(beyond / safe)).exp()))
-    return g.where(distance <= start, distance, soft)
+    beyond = g.greater_of(distance - start, 0.0) / g.greater_of(room, _TINY)
+    return g.lesser_of(distance, start) + room * (1.0 - (-beyond).exp())
 
 
 def _square_to(v: Value, axis: Value) -> Value:
-    return v - inner(v, axis, keep=True) * axis
+    return v - inner(v, axis) * axis
 
 
-def _place_ankle(g: Graph, hip: Value, target: Value, ankle: Value, foot_length: Value, reach: Value) -> Value:
-    """Where the ankle goes when the leg reaches only ``reach``: the heel lifts about the toe."""
-    to_hip = hip - target
-    d = length(to_hip)
-    tiny = (foot_length < 1e-6) | (d < 1e-6)
-    away = ankle - hip
-    short = hip + (reach / g.greater_of(length(away), 1e-9)).wide(-1) * away
-    safe_d = g.where(d < 1e-6, 1.0, d)
-    u = to_hip / safe_d.wide(-1)
-    straight = hip - reach.wide(-1) * u
-    side = _square_to(ankle - target, u)
-    size = length(side)
+def _place_ankle(g: Graph, target: Value, sole: Value, distance: Value, foot_length: Value, reach: Value) -> Value:
+    """Where the ankle, ``sole`` from its target and so far from the hip, goes when the leg reaches only ``reach``: the
+    heel lifts about the toe. All is seen from the hip."""
+    d = g.greater_of(target.norm(), _TINY)
+    u = target / d
+    side = _square_to(sole, u)
+    size = side.norm()
     line = (d >= reach + foot_length) | (size < 1e-9)
-    along = (d * d + foot_length * foot_length - reach * reach) / (2.0 * safe_d)
-    off = g.greater_of(foot_length * foot_length - along * along, 0.0).sqrt() / g.greater_of(size, 1e-9)
-    bent = target + along.wide(-1) * u + off.wide(-1) * side
-    return g.where(tiny.wide(-1), short, g.where(line.wide(-1), straight, bent))
+    square = foot_length * foot_length
+    along = 0.5 * (d + (square - reach * reach) / d)
+    off = g.greater_of(square - along * along, 0.0).sqrt() / g.greater_of(size, 1e-9)
+    bent = (d - along) * u + off * side
+    placed = g.where(line, reach * u, bent)
+    short = (reach / g.greater_of(distance, 1e-9)) * (target + sole)
+    return g.where(foot_length < _TINY, short, placed)
 
 
-def solve_legs(g: Graph, geometry: FootGeometry, legs: Legs, target: Value, drop: Value, margin: float) -> Value:
-    """Local rotations ``[N, 2, 4, 4]`` of upper leg, lower leg, foot and toe that bring the toes to their targets.
+def solve_legs(
+    g: Graph, geometry: FootGeometry, legs: Legs, target: Value, drop: Value, margin: float
+) -> tuple[Value, Value]:
+    """Local rotations ``[N, 8, 4]`` of upper legs, lower legs, feet and toes that bring the toes to their targets; and
+    how high over the root the toes come ``[N, 2, 1]``.
 
-    Legs and targets are seen from the root, which is on the ground.
+    Targets are seen from the root, which is on the ground.
     """
-    down = drop.wide(1, 2) * np.array([[[0, 1, 0]]], np.float32)
-    hip, knee, ankle = legs.hip - down, legs.knee - down, legs.ankle - down
-    foot_length = length(legs.sole)
-    wished = target - legs.sole
-    lowest = drop.wide(1) * 0.0 + np.asarray(geometry.heights[:, 1], np.float32)[None]
-    rise = g.lesser_of(g.greater_of(lowest - target.at(1), -foot_length), foot_length)
-    wx, wz = wished.at(0) - target.at(0), wished.at(2) - target.at(2)
-    k = g.greater_of(foot_length * foot_length - rise * rise, 0.0).sqrt() / g.greater_of(hypot(wx, wz), 1e-9)
-    lifted = g.stack(target.at(0) + k * wx, lowest, target.at(2) + k * wz)
-    wished = g.where((wished.at(1) < lowest).wide(-1), lifted, wished)
-    distance = length(wished - hip)
-    reach = soft_limit(g, distance, length(ankle - hip), legs.longest, margin)
-    reach = g.lesser_of(reach, _SOLVABLE * (length(knee - hip) + length(ankle - knee)))
-    placed = _place_ankle(g, hip, target, wished, foot_length, reach)
-    wished = g.where((reach < distance - 1e-7).wide(-1), placed, wished)
-    hint = quat_rotate(legs.upper_q, legs.upper_q.part(0, 3) * 0.0 + np.asarray(geometry.knees, np.float32)[None])
-    upper, lower = two_bone(g, hip, knee, ankle, wished, hint, legs.upper_q, legs.lower_q, legs.above_q, 1e-4)
-    lower_q = quat_multiply(quat_multiply(legs.above_q, upper), lower)
-    turned = quat_normalize(quat_multiply(quat_between(legs.sole, target - wished), legs.foot_q))
-    foot_q = g.where((foot_length > 1e-6).wide(-1), turned, legs.foot_q)
-    foot = quat_normalize(quat_multiply(quat_inverse(lower_q), foot_q))
-    toe = quat_normalize(quat_multiply(quat_inverse(foot_q), legs.toe_q))
-    return g.join(*(q.wide(2) for q in (upper, lower, foot, toe)), axis=2)
+    hip = legs.hip - drop * UPRIGHT
+    target = target - hip  # all that follows is seen from the hip
+    hip_height = hip.part(1, 2)
+    foot_length = legs.foot_length
+    lowest = np.asarray(geometry.heights[:, 1], np.float32)[None, :, None] - hip_height
+    # The ankle behind the toe as the animation has it, turned about the toe where it would be too low.
+    back = -legs.sole
+    rise = g.lesser_of(g.greater_of(lowest - target.part(1, 2), -foot_length), foot_length)
+    flat = g.greater_of(foot_length * foot_length - rise * rise, 0.0).sqrt()
+    lifted = back * (FLAT * (flat / g.greater_of((back * FLAT).norm(), 1e-9))) + (lowest - target.part(1, 2)) * UPRIGHT
+    behind = g.where(back.part(1, 2) + target.part(1, 2) < lowest, lifted, back)
+    wished = target + behind
+    distance = wished.norm()
+    reach = soft_limit(g, distance, legs.line_length, legs.longest, margin)
+    reach = g.lesser_of(reach, _SOLVABLE * legs.both)
+    placed = _place_ankle(g, target, behind, distance, foot_length, reach)
+    ankle = g.where(reach < distance - 1e-7, placed, wished)
+
+    sole = target - ankle
+    between = quat_between(g.join(legs.line, legs.sole, axis=1), g.join(ankle, sole, axis=1))
+    swing, turned = between.split(2, 2)
+    upper_q, lower_q, foot_q, toe_q, above_q, _ = legs.turns.split(*[2] * 6)
+    knees = np.asarray(geometry.knees, np.float32)[None]
+    hint = quat_rotate(swing, quat_rotate(upper_q, knees))
+    turn_upper, turn_lower, end = _two_bone(g, legs, ankle, quat_rotate(swing, legs.upper), hint)
+    halves = quat_multiply(g.join(turn_upper, turn_upper, axis=1), g.join(upper_q, lower_q, axis=1))
+    upper_new, lower_new = halves.split(2, 2)
+    lower_new = quat_multiply(turn_lower, lower_new)
+    foot_new = g.where(foot_length > _TINY, quat_multiply(turned, foot_q), foot_q)
+    above, own = (
+        g.join(above_q, upper_new, lower_new, foot_new, axis=1),
+        g.join(upper_new, lower_new, foot_new, toe_q, axis=1),
+    )
+    solved = quat_normalize(quat_multiply(above, own, invert_a=True))
+    height = hip_height + end.part(1, 2) + (foot_length / g.greater_of(sole.norm(), _TINY)) * sole.part(1, 2)
+    return solved, height
 
 
-def two_bone(
-    g: Graph, root: Value, mid: Value, end: Value, target: Value, hint: Value, root_q: Value, mid_q: Value,
-    parent_q: Value, buffer: float,
-) -> tuple[Value, Value]:  # fmt: skip
-    """Local rotations of root and mid joint that bring the end to the target."""
-    upper, lower = length(mid - root), length(end - mid)
-    longest, shortest = upper + lower, (upper - lower).abs()
-    reach_now, reach = end - root, target - root
-    now, distance = length(reach_now), length(reach)
-    none = (upper < 1e-6) | (lower < 1e-6) | (distance < 1e-6) | (now < 1e-6)
-    safe = g.where(none, 1.0, distance)
-    aim = reach / safe.wide(-1)
-    wanted = g.greater_of(soft_limit(g, distance, now, longest, buffer), shortest)
-    wanted = g.where(none, 1.0, wanted)
+def _two_bone(g: Graph, legs: Legs, target: Value, bend: Value, hint: Value) -> tuple[Value, Value, Value]:
+    """Rotations in the world of upper and then of lower leg that bring the ankle to its target, and where it comes.
 
-    swing = quat_between(reach_now, reach)
-    bend = _square_to(quat_rotate(swing, mid - root), aim)
-    hint = _square_to(quat_rotate(swing, hint), aim)
-    hint_length = length(hint, keep=True)
-    hinted = hint_length > 1e-6
-    hint = hint / g.where(hinted, hint_length, 1.0)
-    toward = inner(bend, hint, keep=True) + 0.25 * length(bend, keep=True)
-    part = longest.wide(-1) * 0.04
-    sure = g.lesser_of(g.greater_of(toward / g.greater_of(part, 1e-9), 0.0), 1.0)
+    Seen from the hip; ``bend`` is the knee, ``hint`` where it points, both swung to the target.
+    """
+    upper, lower, longest = legs.upper_length, legs.lower_length, legs.both
+    distance = g.greater_of(target.norm(), _TINY)
+    aim = target / distance
+    shortest = (upper - lower).abs()
+    wanted = g.greater_of(soft_limit(g, distance, legs.line_length, longest, 1e-4), shortest)
+    wanted = g.greater_of(wanted, _TINY)
+
+    bend, hint = _square_to(bend, aim), _square_to(hint, aim)
+    hint = hint / g.greater_of(hint.norm(), _TINY)
+    toward = inner(bend, hint) + 0.25 * bend.norm()
+    part = longest * 0.04
+    sure = (toward / g.greater_of(part, 1e-9)).clip(0.0, 1.0)
     sure = sure * sure * (3.0 - 2.0 * sure)
-    bend = g.where(hinted, sure * bend + (1.0 - sure) * part * hint, bend)
-    lost = length(bend, keep=True) < 1e-9
-    side = g.where(aim.part(2, 3).abs() < 0.9, np.array([0, 0, 1], np.float32), np.array([1, 0, 0], np.float32))
-    bend = g.where(lost, _square_to(side, aim), bend)
-    bend = bend / length(bend, keep=True)
+    bend = sure * bend + ((1.0 - sure) * part) * hint
+    bend = bend / g.greater_of(bend.norm(), 1e-9)
 
-    along = (upper * upper - lower * lower + wanted * wanted) / (2.0 * wanted)
-    off = g.greater_of(upper * upper - along * along, 0.0).sqrt()
-    mid_new = along.wide(-1) * aim + off.wide(-1) * bend
-    end_new = wanted.wide(-1) * aim
-    turn_upper = quat_between(mid - root, mid_new)
-    turn_lower = quat_between(quat_rotate(turn_upper, end - mid), end_new - mid_new)
-    root_new = quat_normalize(quat_multiply(turn_upper, root_q))
-    mid_new_q = quat_normalize(quat_multiply(turn_lower, quat_multiply(turn_upper, mid_q)))
-    root_new = g.where(none.wide(-1), root_q, root_new)
-    mid_new_q = g.where(none.wide(-1), mid_q, mid_new_q)
-    return quat_multiply(quat_inverse(parent_q), root_new), quat_multiply(quat_inverse(root_new), mid_new_q)
+    square = upper * upper
+    along = (square - lower * lower + wanted * wanted) / (2.0 * wanted)
+    off = g.greater_of(square - along * along, 0.0).sqrt()
+    knee, end = along * aim + off * bend, wanted * aim
+    turn_upper = quat_between(legs.upper, knee)
+    turn_lower = quat_between(quat_rotate(turn_upper, legs.lower), end - knee)
+    return turn_upper, turn_lower, end

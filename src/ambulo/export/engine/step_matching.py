@@ -22,7 +22,7 @@ from ambulo.export.engine.graph import Graph, Value
 from ambulo.export.engine.graph_maths import heading_quaternion, quat_normalize, wrap_angle
 from ambulo.export.engine.slots import Slot, Slots, merge
 from ambulo.export.engine.step_learned import Advanced
-from ambulo.export.engine.step_plan import HAIR, PLAN_SLOTS, follow, plan_step
+from ambulo.export.engine.step_plan import ANGLE_LAST, HAIR, PLAN_SLOTS, Followed, follow, plan_step, root_axes
 from ambulo.export.engine.step_smooth import Joints
 
 MOST_FRAMES = 100_000
@@ -80,12 +80,12 @@ def matching_step(
     graph: Graph, matching: Matching, state: dict[str, Value], velocity: Value, facing: Value, tag_set: Value | None,
     dt: Value,
 ) -> Advanced:  # fmt: skip
-    """One step, without its wrappers. ``tag_set`` is float ``[N]``, a place in the sets; None where there is one."""
+    """One step, without its wrappers. ``tag_set`` is float ``[N, 1]``, a place in the sets; None where there is one."""
     g, controller = graph, matching.controller
     settings, database, schema = controller.settings, controller.database, controller.schema
     search, last_frame = settings.search, float(database.frame_count - 1)
     frame, fraction = state["frame"], state["fraction"]
-    chosen = frame * 0.0 if tag_set is None else tag_set
+    chosen = state["tag_set"] if tag_set is None else tag_set
     tables = _Tables(g, matching)
     frame_step = dt * float(database.rate)
 
@@ -111,29 +111,30 @@ def matching_step(
     frame_after, fraction_after = g.where(over, run_stop - 1.0, frame_after), g.where(over, 0.0, fraction_after)
 
     way = _way(g, tables, start, fraction, frame_after, fraction_after)
-    root, root_velocity, root_turning, simulation = follow(g, way, state["root"], plan.moved, settings, dt)
-    joints = _joints(g, tables, frame_after, fraction_after, root, root_velocity, root_turning)
+    followed = follow(g, way, state, plan, settings, dt)
+    joints = _joints(g, tables, frame_after, fraction_after, followed)
     shown = g.lesser_of(frame_after + (fraction_after + 0.5).floor(), last_frame)
     contacts = tables.rows("contacts", shown)
 
-    played = frame - state["landed"]
+    landed = state["landed"]
+    played = frame - landed
     brief = jumps & (played >= 0.0) & (played < float(controller._brief_frames))
-    hasty = brief & (state["left_ages"].at(0) < 0.5 + HAIR)
-    timer = g.where(hasty, g.greater_of(plan.timer, search.dwell), plan.timer)
+    hasty = brief & (state["left_ages"].part(0, 1) < 0.5 + HAIR)
     margin = float(controller._margin_frames)
     ages = state["left_ages"] + dt
-    newest = g.stack(state["landed"] - margin, frame + margin + 1.0).wide(1)
-    shifted = g.join(newest, state["left"].part(0, SLOTS - 1, 1), axis=1)
-    shifted_ages = g.join((frame * 0.0).wide(1), ages.part(0, SLOTS - 1, 1), axis=1)
+    left = state["left"].reshape(0, 2 * SLOTS)
+    shifted = g.join(landed - margin, frame + margin + 1.0, left.part(0, 2 * SLOTS - 2, 1), axis=1)
+    shifted_ages = g.join(np.zeros((g.count, 1)), ages.part(0, SLOTS - 1, 1), axis=1)
     slots = {
-        "frame": frame_after, "fraction": fraction_after,
+        **followed.slots,
+        "frame": frame_after,
+        "fraction": fraction_after,
         "tag_set": g.where(plan.due, chosen, state["tag_set"]),
-        "landed": g.where(jumps, start, state["landed"]),
-        "left": g.where(brief.wide(1, 2), shifted, state["left"]),
-        "left_ages": g.lesser_of(g.where(brief.wide(1), shifted_ages, ages), LONG_AGO),
-        "timer": timer, "wish": plan.wish, "impatience": plan.impatience, "root": root,
-        "simulation": g.stack(*simulation),
-    }  # fmt: skip
+        "landed": g.where(jumps, start, landed),
+        "left": g.where(brief, shifted, left),
+        "left_ages": g.lesser_of(g.where(brief, shifted_ages, ages), LONG_AGO),
+        "timer": g.where(hasty, g.greater_of(plan.timer, search.dwell), plan.timer),
+    }
     return Advanced(joints, jumps, contacts, slots)
 
 
@@ -171,11 +172,16 @@ class _Tables:
         self.sets = {name: np.stack(rows).astype(np.float32) for name, rows in of_sets.items()}
 
     def rows(self, name: str, frame: Value) -> Value:
-        """Rows of a table by float frames of any shape."""
-        return self.graph.constant(self.arrays[name]).rows(frame)
+        """Rows ``[N, ...]`` of a table by frames ``[N, 1]``, or columns ``[N, 1]`` of one with a number a frame."""
+        table = self.arrays[name]
+        return self.graph.constant(table).rows(frame if table.ndim == 1 else frame.reshape(-1))
+
+    def later_rows(self, name: str, frame: Value) -> Value:
+        """The same of the frames after them, as far as there are any."""
+        return self.rows(name, self.graph.lesser_of(frame + 1.0, float(self.frame_count - 1)))
 
     def of_set(self, name: str, chosen: Value, frame: Value) -> Value:
-        """Numbers ``[N]`` of each character's tag set at its frame."""
+        """Numbers of each character's tag set at its frames ``[N, ...]``."""
         table = self.sets[name]
         flat = self.graph.constant(table.reshape(-1))
         return flat.rows(frame if len(table) == 1 else chosen * float(self.frame_count) + frame)
@@ -183,21 +189,20 @@ class _Tables:
     def whole_set(self, name: str, chosen: Value) -> Value:
         """Numbers ``[N, F]`` of each character's tag set, or ``[1, F]`` where there is but one."""
         table = self.graph.constant(self.sets[name])
-        return table if len(self.sets[name]) == 1 else table.rows(chosen)
+        return table if len(self.sets[name]) == 1 else table.rows(chosen.reshape(-1))
 
     def blend(self, name: str, frame: Value, fraction: Value, inside: Value) -> Value:
         """Rows between two frames; at the frame itself where the next is not of the clip."""
         g = self.graph
-        part = g.where(inside, fraction, 0.0).wide(-1)
-        later = self.rows(name, g.lesser_of(frame + 1.0, float(self.frame_count - 1)))
-        return (1.0 - part) * self.rows(name, frame) + part * later
+        here = self.rows(name, frame)
+        return here + g.where(inside, fraction, 0.0) * (self.later_rows(name, frame) - here)
 
 
 def _search(
     g: Graph, matching: Matching, tables: _Tables, query: Value, eager: Value, continuing: Value, chosen: Value,
     state: dict[str, Value],
 ) -> tuple[Value, Value, Value]:  # fmt: skip
-    """The best candidate ``[N]`` of each query; whether there is one; whether it beats going on."""
+    """The best candidate of each query; whether there is one; whether it beats going on."""
     controller = matching.controller
     schema, features, search = controller.schema, controller.index.feature_set, controller.settings.search
     usual = controller.frame_search.weights_for(False, ())
@@ -207,7 +212,7 @@ def _search(
         (schema.weights if weights is None else weights).astype(np.float64)[schema.group_of_dimension]
         for weights in (usual, controller.frame_search.weights_for(True, ()))
     ]
-    weights = g.where(eager.wide(-1), (both[1] ** 2).astype(np.float32), (both[0] ** 2).astype(np.float32))
+    weights = g.where(eager, (both[1] ** 2).astype(np.float32), (both[0] ** 2).astype(np.float32))
     rows = ((np.asarray(features.raw, np.float64) - mean) / scale).astype(np.float32)
     normal = (query - mean.astype(np.float32)) / scale.astype(np.float32)
     asked = g.join(weights, normal * weights * -2.0, axis=1)
@@ -217,51 +222,48 @@ def _search(
         scores = scores + tables.whole_set("penalty", chosen)
 
     every = np.arange(tables.frame_count, dtype=np.float32)[None]
-    goes_on = (continuing >= 0.0) & (tables.of_set("allowed", chosen, g.greater_of(continuing, 0.0)) > 0.5)
+    at = g.greater_of(continuing, 0.0)
+    goes_on = (continuing >= 0.0) & (tables.of_set("allowed", chosen, at) > 0.5)
     clips = np.repeat(np.arange(len(controller.database.clips)), [c.stop - c.start for c in controller.database.clips])
-    bounds = np.column_stack([controller.database.clip_starts, controller.database.clip_stops])[clips].astype(
-        np.float32
-    )
-    own = g.constant(bounds).rows(g.greater_of(continuing, 0.0))
     around = float(controller.frame_search.surround_frames)
-    start = g.greater_of(continuing - around + 1.0, own.at(0)).wide(-1)
-    stop = g.lesser_of(continuing + around, own.at(1)).wide(-1)
+    bounds = np.column_stack([controller.database.clip_starts, controller.database.clip_stops])[clips]
+    tables.arrays["bounds"] = bounds.astype(np.float32)
+    first, last = tables.rows("bounds", at).split(1, 1)
+    start, stop = g.greater_of(continuing - around + 1.0, first), g.lesser_of(continuing + around, last)
     allowed = (tables.whole_set("candidates", chosen) > 0.5) & ~(
-        goes_on.wide(-1) & (g.constant(every) >= start) & (g.constant(every) < stop)
+        goes_on & (g.constant(every) >= start) & (g.constant(every) < stop)
     )
     skipped: Value | None = None
+    recent = (state["left_ages"] < search.memory - HAIR).split(*[1] * SLOTS)
+    edges = state["left"].reshape(0, 2 * SLOTS).split(*[1] * (2 * SLOTS))
     for k in range(SLOTS if search.memory > 0.0 else 0):
-        pair, recent = state["left"].at(k, 1), state["left_ages"].at(k, 1) < search.memory - HAIR
-        here = recent.wide(-1) & (g.constant(every) >= pair.at(0).wide(-1)) & (g.constant(every) < pair.at(1).wide(-1))
+        here = recent[k] & (g.constant(every) >= edges[2 * k]) & (g.constant(every) < edges[2 * k + 1])
         skipped = here if skipped is None else skipped | here
     if skipped is not None:
         kept = allowed & ~skipped
         any_kept = kept.number().most(1, keep=True) > 0.5
         # Where there is nothing but what was just left, and the clip ends: better that than nothing.
-        allowed = allowed & (~skipped | ~(any_kept | goes_on.wide(-1)))
+        allowed = allowed & (~skipped | ~(any_kept | goes_on))
     few = min(_SECOND_LOOK, tables.frame_count)
     closed = g.where(allowed, scores, _CLOSED)
     _, places = g.ops("TopK", 2, closed, np.array([few], np.int64), axis=1, largest=0, sorted=1)
     frames = places.number()
 
-    def cost(at: Value, rank: int) -> Value:
-        """Costs of frames ``[N, ...]``, number by number."""
-        value = tables.rows("features", at)
-        difference = (value - (query.wide(1) if rank == 2 else query)) / scale.astype(np.float32)
-        weight = weights.wide(1) if rank == 2 else weights
-        total = (difference * difference * weight).sum()
-        if penalty:
-            total = total + tables.of_set("penalty", chosen.wide(1) if rank == 2 else chosen, at)
-        return total
-
     open_few = _at_places(g, allowed, places)
-    costs = g.where(open_few, cost(frames, 2), _CLOSED)
+    table = g.constant(tables.arrays["features"])
+    far = (table.rows(frames) - query.wide(1)) / scale.astype(np.float32)
+    costs = (far * far * weights.wide(1)).sum()
+    near = (tables.rows("features", at) - query) / scale.astype(np.float32)
+    going_on = (near * near * weights).sum(keep=True)
+    if penalty:
+        costs = costs + tables.of_set("penalty", chosen, frames)
+        going_on = going_on + tables.of_set("penalty", chosen, at)
+    costs = g.where(open_few, costs, _CLOSED)
     least = costs.least(1, keep=True)
-    best = g.where(costs <= least, frames, float(tables.frame_count)).least(1)
-    found = least.reshape(-1) < 0.5 * _CLOSED
+    best = g.where(costs <= least, frames, float(tables.frame_count)).least(1, keep=True)
+    found = least < 0.5 * _CLOSED
     best = g.where(found, best, 0.0)
-    limit = cost(g.greater_of(continuing, 0.0), 1) - g.where(eager, 0.0, search.bias)
-    beats = ~goes_on | (least.reshape(-1) < limit)
+    beats = ~goes_on | (least < going_on - g.where(eager, 0.0, search.bias))
     return best, found, beats
 
 
@@ -270,43 +272,31 @@ def _at_places(g: Graph, table: Value, places: Value) -> Value:
     return g.op("GatherElements", table.number(), places, axis=1) > 0.5
 
 
-def _way(
-    g: Graph, tables: _Tables, start: Value, start_part: Value, stop: Value, stop_part: Value
-) -> tuple[Value, Value, Value]:
-    """How far the root goes between two moments of one clip: left, ahead, and how far it turns."""
+def _way(g: Graph, tables: _Tables, start: Value, start_part: Value, stop: Value, stop_part: Value) -> Value:
+    """How far the root goes between two moments of one clip ``[N, 3]``: left, ahead, and how far it turns."""
     first, last = _root_at(g, tables, start, start_part), _root_at(g, tables, stop, stop_part)
-    dx, dz = last[0] - first[0], last[1] - first[1]
-    sine, cosine = first[2].sin(), first[2].cos()
-    return cosine * dx - sine * dz, sine * dx + cosine * dz, wrap_angle(last[2] - first[2])
+    gone = wrap_angle(last - first, ANGLE_LAST)
+    return g.join(gone.part(0, 2).wide(1).dot(root_axes(g, first.part(2, 3))).reshape(0, 2), gone.part(2, 3), axis=1)
 
 
-def _root_at(g: Graph, tables: _Tables, frame: Value, part: Value) -> tuple[Value, Value, Value]:
-    here = tables.rows("root", frame)
-    later = tables.rows("root", g.lesser_of(frame + 1.0, float(tables.frame_count - 1)))
+def _root_at(g: Graph, tables: _Tables, frame: Value, part: Value) -> Value:
+    """x, z and heading ``[N, 3]``."""
+    here, later = tables.rows("root", frame), tables.later_rows("root", frame)
     # At a whole frame the next one may be of another clip.
-    moves = part > 0.0
-    x = here.at(0) + g.where(moves, part * (later.at(0) - here.at(0)), 0.0)
-    z = here.at(1) + g.where(moves, part * (later.at(1) - here.at(1)), 0.0)
-    return x, z, here.at(2) + g.where(moves, part * wrap_angle(later.at(2) - here.at(2)), 0.0)
+    return here + g.where(part > 0.0, part * wrap_angle(later - here, ANGLE_LAST), 0.0)
 
 
-def _joints(
-    g: Graph, tables: _Tables, frame: Value, part: Value, root: Value, velocity: Value, turning: Value
-) -> Joints:
-    here = tables.rows("poses", frame)
-    later = tables.rows("poses", g.lesser_of(frame + 1.0, float(tables.frame_count - 1)))
-    a = part.wide(1, 2)
+def _joints(g: Graph, tables: _Tables, frame: Value, part: Value, root: Followed) -> Joints:
+    here, later = tables.rows("poses", frame), tables.later_rows("poses", frame)
+    a = part.wide(1)
+    rest = here + a * (later - here)
     q, q_later = here.part(3, 7), later.part(3, 7)
     sign = g.where((q * q_later).sum(-1, keep=True) >= 0.0, 1.0, -1.0)
-    rotations = quat_normalize((1.0 - a) * q + a * sign * q_later)
-    rest = (1.0 - a) * here + a * later
-
-    def with_root(first: Value, others: Value) -> Value:
-        return g.join(first.wide(1), others, axis=1)
-
+    rotations = quat_normalize(q + a * (sign * q_later - q))
+    positions, _, velocities, turning = rest.split(3, 4, 3, 3, axis=2)
     return Joints(
-        with_root(root.part(0, 3), rest.part(0, 3)),
-        with_root(heading_quaternion(root.at(3)), rotations),
-        with_root(velocity, rest.part(7, 10)),
-        with_root(turning, rest.part(10, 13)),
+        g.join(root.position.wide(1), positions, axis=1),
+        g.join(heading_quaternion(root.heading).wide(1), rotations, axis=1),
+        g.join(root.velocity, velocities, axis=1),
+        g.join(root.turning, turning, axis=1),
     )

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from ambulo.export.engine.graph import Graph, Value
 from ambulo.export.engine.graph_maths import (
-    fade,
+    fade_matrix,
     quat_exp,
-    quat_inverse,
     quat_log,
     quat_multiply,
     quat_normalize,
@@ -37,29 +36,38 @@ def smooth_slots(joint_count: int) -> Slots:
             Slot("shown_rotations", quaternion, "the same, quaternions x, y, z, w"),
             Slot("shown_velocities", vector, "their velocities (m/s)"),
             Slot("shown_angular_velocities", vector, "their angular velocities (rad/s)"),
-            Slot("offset_positions", vector, "what still fades of the last jump (m)"),
-            Slot("offset_velocities", vector, "its velocity (m/s)"),
-            Slot("offset_turns", vector, "the same of rotations, as rotation vectors (rad)"),
-            Slot("offset_turnings", vector, "its velocity (rad/s)"),
+            Slot(
+                "offsets",
+                (2, 2, *vector),
+                "what still fades of the last jump, then how fast: of positions (m, m/s), of rotations as rotation "
+                "vectors (rad, rad/s)",
+            ),
         )
     )
 
 
 def smooth(
-    graph: Graph, state: dict[str, Value], joints: Joints, transitioned: Value, half_life: float, dt: Value
+    graph: Graph, state: dict[str, Value], joints: Joints, count: int, transitioned: Value, half_life: float, dt: Value
 ) -> tuple[Joints, dict[str, Value]]:
-    """One step. ``transitioned`` is bool ``[N]``. Returns what is shown, and the slots after the step."""
+    """One step of ``count`` joints; ``transitioned`` is bool ``[N, 1]``, ``dt`` ``[1]``.
+
+    Returns:
+        What is shown, and the slots after the step.
+    """
     g = graph
-    jumps = (transitioned & (state["fresh"] < 0.5)).wide(1, 2)
+    jumps = (transitioned & (state["fresh"] < 0.5)).wide(1)
     q, w, v = joints.rotations, joints.angular_velocities, joints.velocities
     before = quat_multiply(quat_exp(w * -dt), q)
-    r = quat_log(quat_multiply(state["shown_rotations"], quat_inverse(before)))
-    x = g.where(jumps, state["shown_positions"] + dt * v - joints.positions, state["offset_positions"])
-    xv = g.where(jumps, state["shown_velocities"] - v, state["offset_velocities"])
-    rv = g.where(jumps, state["shown_angular_velocities"] - quat_rotate(quat_exp(r), w), state["offset_turnings"])
-    r = g.where(jumps, r, state["offset_turns"])
-    x, xv = fade(x, xv, half_life, dt)
-    r, rv = fade(r, rv, half_life, dt)
+    apart = quat_multiply(state["shown_rotations"], before, invert_b=True)
+    begins = g.join(
+        state["shown_positions"] + dt * v - joints.positions,
+        quat_log(apart),
+        state["shown_velocities"] - v,
+        state["shown_angular_velocities"] - quat_rotate(apart, w),
+        axis=1,
+    ).reshape(0, 2, -1)
+    offsets = fade_matrix(dt, half_life).dot(g.where(jumps, begins, state["offsets"].reshape(0, 2, -1)))
+    x, r, xv, rv = offsets.reshape(0, 4 * count, 3).split(*[count] * 4)
     turn = quat_exp(r)
     shown = Joints(
         joints.positions + x,
@@ -73,9 +81,6 @@ def smooth(
         "shown_rotations": shown.rotations,
         "shown_velocities": shown.velocities,
         "shown_angular_velocities": shown.angular_velocities,
-        "offset_positions": x,
-        "offset_velocities": xv,
-        "offset_turns": r,
-        "offset_turnings": rv,
+        "offsets": offsets,
     }
     return shown, after
