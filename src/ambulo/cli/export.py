@@ -33,7 +33,8 @@ class Arguments:
     characters: int = 1
     """How many characters one run of the graph moves."""
     tags: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG[,TAG]")] = ()
-    """A set of tags that can be asked for (mm only); may be given several times, the input tag_set then chooses."""
+    """A set of tags that can be asked for (mm only), +TAG for one that is preferred, not required; may be given several
+    times, the input tag_set then chooses."""
     force: bool = False
     """Overwrite files in the folder that are not an earlier export's own."""
     json: bool = False

@@ -32,6 +32,15 @@ if TYPE_CHECKING:
 ENGINE_TARGETS = ("onnx", "unreal", "unity", "godot", "web")
 MOST_CHARACTERS = 1024
 
+LEFT_OUT = [
+    "events: what is to happen at a given time (`Intent.event`), and the stretches of frames that lead to it",
+    "numbers that frames carry (`Intent.numbers`)",
+    "tags that were not chosen at export; with a trained model, all but those that it was trained on",
+    "fallback databases of a chain, and its order",
+    "uneven ground: the root goes along a plane",
+]
+"""What the Python controllers do and a graph does not."""
+
 
 class Exported(msgspec.Struct, frozen=True):
     """What was written.
@@ -97,7 +106,8 @@ def export_controller(
         controller: ``mm``, or the name of a trained model.
         target: one of :data:`ENGINE_TARGETS`; decides axes, handedness and unit of length.
         characters: N, fixed in the graph.
-        tag_sets: tags that can be asked for, each set a place of the input ``tag_set``; default tags if left out.
+        tag_sets: tags that can be asked for, each set a place of the input ``tag_set``; default tags if left out. A tag
+            with a ``+`` before it is preferred, not required.
         force: replace other files of these names as well.
 
     Raises:
@@ -122,9 +132,7 @@ def export_controller(
         for name in NAMES:
             layers = getattr(stack.bare.model, name)
             files[f"{name}.onnx"] = network_model(name, layers, characters).SerializeToString()
-    golden = record_golden(
-        stack, files["controller.onnx"], files["start.onnx"], characters, axes, tuple(tag_sets[0]) if tag_sets else ()
-    )
+    golden = record_golden(stack, files["controller.onnx"], files["start.onnx"], characters, axes, tag_sets)
     files |= golden_files(golden, axes)
     if target == "web":
         files["index.html"] = _page(stack, database, model, golden, licences)
@@ -225,8 +233,11 @@ def describe(
         "rate": database.rate,
         "opset": OPSET,
         "operators": operators,
+        "operator_count": len(model.graph.node),
         "characters": n,
         "foot_lock": stack.has_foot_lock,
+        "above_ground": stack.ground is not None,
+        "left_out": LEFT_OUT,
         "axes": axes.describe(),
         "inputs": tensors(model.graph.input),
         "outputs": tensors(model.graph.output),
@@ -266,7 +277,7 @@ def _notes(stack: Stack, licences: list[LicenceUse], database: Database) -> list
     if any(use.non_commercial for use in licences):
         notes.append("contains or was trained on NON-COMMERCIAL motion: not for products that are sold")
     if not stack.has_foot_lock:
-        notes.append("feet are not locked in this graph: the body is not two-legged")
+        notes.append("feet are not locked: the body is not two-legged; the lowest is kept above the ground")
     return notes
 
 

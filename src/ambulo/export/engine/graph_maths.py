@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +34,8 @@ def spring_exponent(half_life: float) -> float:
 def damping(dt: Value, half_lives: tuple[float, ...]) -> Value:
     """The parts of a distance that dampers close in ``dt``, one a half-life."""
     rates = np.array([-_LN2 / (half_life + 1e-5) for half_life in half_lives])
-    return 1.0 - (dt * rates).exp()
+    closed: Value = 1.0 - (dt * rates).exp()
+    return closed
 
 
 def fade_matrix(dt: Value, half_life: float) -> Value:
@@ -46,9 +46,10 @@ def fade_matrix(dt: Value, half_life: float) -> Value:
     return faded
 
 
-def wrap_angle(angle: Value, full: Any = 2.0 * math.pi) -> Value:
+def wrap_angle(angle: Value, full: float | NDArray[np.float64] = 2.0 * math.pi) -> Value:
     """The same angle in (-pi, pi]; ``full`` is 0 where numbers beside angles shall stay."""
-    return angle - full * ((angle - math.pi) / (2.0 * math.pi)).ceil()
+    turns = ((angle - math.pi) / (2.0 * math.pi)).ceil()
+    return angle - turns * full
 
 
 def atan2(y: Value, x: Value, size: Value) -> Value:

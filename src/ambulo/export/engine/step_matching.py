@@ -73,7 +73,13 @@ class Matching:
                 key="frames",
                 remedy="export learned motion matching (--controller lmm), or build with fewer takes",
             )
-        return cls(controller, tuple(controller.frame_sets.of(tags, ()) for tags in tag_sets))
+        return cls(controller, tuple(controller.frame_sets.of(*asked_tags(tags)) for tags in tag_sets))
+
+
+def asked_tags(tags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Required and preferred tags of a set; the latter are written with a ``+`` before them."""
+    preferred = tuple(tag[1:].strip() for tag in tags if tag.startswith("+"))
+    return tuple(tag for tag in tags if not tag.startswith("+")), preferred
 
 
 def matching_step(
