@@ -58,6 +58,8 @@ def test_verify_stands_alone(matching: Any) -> None:
         (lambda m: m.__setitem__("version", 2), "version"),
         (lambda m: m["files"].__setitem__("start.onnx", "0" * 64), "files.start.onnx"),
         (lambda m: m["files"].pop("golden.npz"), "files.golden.npz"),
+        (lambda m: m["operators"].remove("Gather"), "operators"),
+        (lambda m: m["fields"].pop("skeleton"), "skeleton"),
     ],
 )
 def test_a_changed_manifest_is_refused_by_field(matching: Any, tmp_path: Path, change: Any, field: str) -> None:
@@ -69,6 +71,40 @@ def test_a_changed_manifest_is_refused_by_field(matching: Any, tmp_path: Path, c
     with pytest.raises(verify.Mismatch) as caught:
         verify.verify(folder)
     assert caught.value.field.startswith(field)
+
+
+def spoilt(value: Any) -> Any:
+    """Another value of the same kind."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if isinstance(value, str):
+        return value + "x"
+    if isinstance(value, list):
+        return [spoilt(value[0]), *value[1:]] if value else ["x"]
+    first = next(iter(value))
+    return value | {first: spoilt(value[first])}
+
+
+def test_every_field_of_a_manifest_is_guarded(matching: Any, tmp_path: Path) -> None:
+    """Whatever is changed, however small, is refused by the name of the field it is in."""
+    folder = tmp_path / "copy"
+    shutil.copytree(matching.folder, folder)
+    whole = json.loads((folder / "manifest.json").read_text())
+    assert len(whole) > 20 and not verify.verify(folder)["differences"]["transitioned"]
+    for name in whole:
+        for change in ("spoilt", "missing"):
+            changed = {key: value for key, value in whole.items() if key != name}
+            if change == "spoilt":
+                changed[name] = spoilt(whole[name])
+            (folder / "manifest.json").write_text(json.dumps(changed))
+            with pytest.raises(verify.Mismatch) as caught:
+                verify.verify(folder)
+            field = caught.value.field
+            assert caught.value.file == "manifest.json"
+            # Of the table of hashes itself that field is named whose hash it was.
+            assert field.split(".")[0] == name or (name == "fields" and field in whole), (name, change, field)
 
 
 def test_changed_files_are_refused(matching: Any, tmp_path: Path) -> None:

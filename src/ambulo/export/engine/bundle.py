@@ -139,6 +139,7 @@ def export_controller(
     files["verify.py"] = Path(verify.__file__).read_bytes()
     notes = _notes(stack, licences, database)
     manifest = describe(stack, database, model, operators, characters, axes, tag_sets, licences, notes)
+    manifest["fields"] = {name: verify.digest_of(value) for name, value in json.loads(json.dumps(manifest)).items()}
     manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     files["manifest.json"] = json.dumps(manifest, indent=1).encode() + b"\n"
     out.mkdir(parents=True, exist_ok=True)
@@ -153,7 +154,7 @@ def export_controller(
 
 def _names(stack: Stack, target: str) -> list[str]:
     """Of the files that are written."""
-    names = ["controller.onnx", "start.onnx", "golden.npz", "golden.json", "verify.py", "manifest.json"]
+    names = ["controller.onnx", "start.onnx", "golden.npz", "golden.bin", "golden.json", "verify.py", "manifest.json"]
     if stack.matching is None:
         from ambulo.learning.lmm_model import NAMES
 
@@ -174,7 +175,12 @@ def _page(stack: Stack, database: Database, model: Any, golden: Golden, licences
 
 
 def golden_files(golden: Golden, axes: Axes) -> dict[str, bytes]:
-    """The recording as ``golden.npz`` and ``golden.json``."""
+    """The recording as ``golden.npz``, as plain numbers in ``golden.bin``, and what ``golden.json`` says of both."""
+    places, offset = {}, 0
+    for name, array in golden.arrays.items():
+        places[name] = {"shape": list(array.shape), "offset": offset}
+        offset += array.size
+    plain = b"".join(np.ascontiguousarray(array, "<f4").tobytes() for array in golden.arrays.values())
     packed = io.BytesIO()
     np.savez_compressed(packed, **cast("dict[str, Any]", golden.arrays))
     told = {
@@ -185,10 +191,12 @@ def golden_files(golden: Golden, axes: Axes) -> dict[str, bytes]:
         "axes": axes.describe(),
         "tolerances": golden.tolerances,
         "differences_at_export": golden.differences,
-        "arrays": {name: list(array.shape) for name, array in golden.arrays.items()},
+        "arrays": places,
+        "golden.bin": "all arrays end to end, float32, little-endian; offsets count numbers",
         "compared": "rotations without their sign; contacts and transitions exactly",
     }
-    return {"golden.npz": packed.getvalue(), "golden.json": json.dumps(told, indent=1).encode() + b"\n"}
+    note = json.dumps(told, indent=1).encode() + b"\n"
+    return {"golden.npz": packed.getvalue(), "golden.bin": plain, "golden.json": note}
 
 
 def describe(

@@ -20,7 +20,8 @@ FORMAT, VERSION = "ambulo controller", 1
 MOST_TOLERANCE = 0.5
 """Of any output, in its unit: contacts are 0 or 1."""
 
-_NEEDED = ("format", "version", "opset", "operators", "characters", "rate", "inputs", "outputs", "state", "files")
+_NEEDED = ("format", "version", "opset", "operators", "characters", "rate", "inputs", "outputs", "state", "files",
+           "fields")  # fmt: skip
 
 
 class Mismatch(Exception):
@@ -64,10 +65,36 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def check_opset(folder: Path, manifest: dict[str, Any]) -> None:
-    """The operator set, read from the graph itself."""
-    found = opset_of((folder / "controller.onnx").read_bytes())
+    """The operator set and the kinds of operators, read from the graph itself."""
+    data = (folder / "controller.onnx").read_bytes()
+    found = opset_of(data)
     if found != manifest["opset"]:
         raise Mismatch("manifest.json", "opset", f"is {manifest['opset']}, the graph's is {found}")
+    operators = operators_of(data)
+    if operators != manifest["operators"]:
+        other = sorted(set(operators) ^ set(manifest["operators"]))
+        raise Mismatch("manifest.json", "operators", f"are not the graph's: {', '.join(other) or 'their order'}")
+
+
+def check_fields(manifest: dict[str, Any]) -> None:
+    """Every field's own hash (files have theirs): what no graph tells, as axes or licences, is as it was exported."""
+    told = manifest["fields"]
+    for name in sorted(set(told) | set(manifest) - {"fields", "files"}):
+        if name not in manifest:
+            raise Mismatch("manifest.json", name, "is missing")
+        if told.get(name) != digest_of(manifest[name]):
+            raise Mismatch("manifest.json", name, "is not what was exported: its SHA-256 is another one")
+
+
+def digest_of(value: Any) -> str:
+    """SHA-256 of a field of the manifest."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def operators_of(data: bytes) -> list[str]:
+    """Kinds of operators of a graph, sorted: field 7 of a ModelProto, field 1 of that, field 4 of that."""
+    nodes = (node for field, graph in _fields(data) if field == 7 for kind, node in _fields(graph) if kind == 1)
+    return sorted({bytes(value).decode() for node in nodes for field, value in _fields(node) if field == 4})
 
 
 def opset_of(data: bytes) -> int:
@@ -215,6 +242,7 @@ def _verify(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:  # its own kinds of errors have no common base
         raise Mismatch("controller.onnx", "graph", f"cannot be run: {error}") from None
     check_layout(manifest, session)
+    check_fields(manifest)
     began = time.perf_counter()
     worst = replay(folder, manifest, session)
     return {"differences": worst, "seconds": time.perf_counter() - began, "licences": manifest.get("licences", [])}
