@@ -48,6 +48,8 @@ class Exported(msgspec.Struct, frozen=True):
     Attributes:
         folder: where it lies.
         files: name -> bytes.
+        operators: kinds of operators in the graph.
+        operator_count: how many operators it has.
         state_size: width of the state.
         differences: of the graph from our own controller over the recording, the largest a output.
         licences: of what is inside.
@@ -60,6 +62,7 @@ class Exported(msgspec.Struct, frozen=True):
     characters: int
     files: dict[str, int]
     operators: list[str]
+    operator_count: int
     state_size: int
     differences: dict[str, float]
     licences: list[LicenceUse]
@@ -147,7 +150,8 @@ def export_controller(
         write_whole(out / name, data)
     return Exported(
         target=target, controller=controller, folder=str(out), characters=characters,
-        files={name: len(data) for name, data in files.items()}, operators=operators, state_size=stack.slots.size,
+        files={name: len(data) for name, data in files.items()}, operators=operators,
+        operator_count=len(model.graph.node), state_size=stack.slots.size,
         differences=golden.differences, licences=licences, notes=notes,
     )  # fmt: skip
 

@@ -117,7 +117,8 @@ class Stack:
                 "left_ages": np.minimum(inner.memory.ages, LONG_AGO),
             }
         else:
-            values |= {"values": inner.values, "since": inner.since}
+            names = ("values", "since", "dragged", "toes")
+            values |= {name: getattr(inner, name) for name in names}
         count, joints = state.offsets.shape[:2]
         values |= {
             "fresh": state.fresh,

@@ -167,6 +167,6 @@ def export_layout(project: str | Path, out: Path, target: str, *, force: bool = 
     write_whole(out / "manifest.json", json.dumps(manifest, indent=1).encode() + b"\n")
     return Exported(
         target=target, controller="mm", folder=str(out), characters=0,
-        files={name: (out / name).stat().st_size for name in [*names, "manifest.json"]}, operators=[], state_size=0,
-        differences={}, licences=licences, notes=notes,
+        files={name: (out / name).stat().st_size for name in [*names, "manifest.json"]}, operators=[], operator_count=0,
+        state_size=0, differences={}, licences=licences, notes=notes,
     )  # fmt: skip

@@ -9,12 +9,18 @@ from numpy.typing import NDArray
 
 from ambulo.control.settings import ControlSettings
 from ambulo.export.engine.graph import Graph, Value
-from ambulo.export.engine.graph_maths import cross, heading_quaternion, quat_multiply, quat_normalize
+from ambulo.export.engine.graph_maths import (
+    cross,
+    forward_kinematics,
+    heading_quaternion,
+    quat_multiply,
+    quat_normalize,
+)
 from ambulo.export.engine.networks import network
 from ambulo.export.engine.slots import Slot, Slots, merge
 from ambulo.export.engine.step_plan import PLAN_SLOTS, Followed, follow, plan_step
 from ambulo.export.engine.step_smooth import Joints
-from ambulo.learning.lmm_controller import LmmSettings
+from ambulo.learning.lmm_controller import LmmSettings, toe_joints
 from ambulo.learning.lmm_model import LmmModel
 
 
@@ -37,6 +43,10 @@ def learned_slots(model: LmmModel) -> Slots:
                 (
                     Slot("values", (width,), "normalised features, then latents"),
                     Slot("since", (), "seconds since the last jump"),
+                    Slot("dragged", (), "metres by which toes that stand were dragged since the last jump"),
+                    Slot(
+                        "toes", (2, 3), "of left and right: the animation's toe, x and z (m, world); 1 while it stands"
+                    ),
                 )
             ),
             PLAN_SLOTS,
@@ -53,8 +63,8 @@ def learned_step(
     values = state["values"]
     going_on = values.part(0, width)
     since = state["since"] + dt
-    # Who was not put back onto the data for so long searches even if it rests.
-    overdue = since > own.latest
+    # Who was not put back onto the data for so long, or drags a foot, searches even if it rests.
+    overdue = (since > own.latest) | (state["dragged"] > own.drag)
     plan = plan_step(g, state, velocity, facing, dt, going_on, model.schema, settings, leave=None, asks=overdue)
     # What is of the pose is normalised already, and remains.
     of_pose = np.array([model.schema.groups[group].joint >= 0 for group in model.schema.group_of_dimension])
@@ -84,7 +94,25 @@ def learned_step(
     followed = follow(g, way, state, plan, settings, dt)
     joints = _joints(g, model, blocks, followed)
     contacts = (blocks["contacts"] > 0.5).number()
-    return Advanced(joints, jumps, contacts, {"values": after, "since": since, **followed.slots})
+    toes, moved = _follow_toes(g, model, joints, contacts, state["toes"])
+    dragged = g.where(jumps, 0.0, state["dragged"] + moved)
+    slots = {"values": after, "since": since, "dragged": dragged, "toes": toes, **followed.slots}
+    return Advanced(joints, jumps, contacts, slots)
+
+
+def _follow_toes(g: Graph, model: LmmModel, joints: Joints, contacts: Value, before: Value) -> tuple[Value, Value]:
+    """The slot of the toes, and how far they were dragged, ``[N, 1]``; as
+    :func:`ambulo.learning.lmm_kernels.follow_toes`."""
+    toes = toe_joints(model.skeleton)
+    if not len(toes):
+        return before, g.constant(np.zeros((g.count, 1)))
+    parents = np.asarray(model.skeleton.parents, np.int32)
+    places, _ = forward_kinematics(joints.positions, joints.rotations, parents, toes)
+    now = (places + joints.positions.part(0, 1, 1)).pick(np.array([0, 2], np.int64), 2)
+    then, stood = before.split(2, 1, axis=2)
+    stands = contacts.wide(2)
+    moved = ((now - then).norm() * stands * stood).most(1)
+    return g.join(now, stands, axis=2), moved
 
 
 def _joints(g: Graph, model: LmmModel, blocks: dict[str, Value], root: Followed) -> Joints:
