@@ -24,8 +24,9 @@ class Arguments:
 
     project: Path
     """Folder of a built project."""
-    controller: str = "lmm"
-    """mm for motion matching with the database inside, or the name of a trained model."""
+    controller: str | None = None
+    """mm for motion matching with the database inside, or the name of a trained model; lmm if left out, and mm for the
+    targets holden and jlpm."""
     target: str = "onnx"
     """onnx, unreal, unity, godot, web, holden or jlpm: axes, handedness and units, or file layout."""
     out: Path | None = None
@@ -43,15 +44,16 @@ class Arguments:
 
 def run(arguments: Arguments) -> Exported:
     """Export."""
-    from ambulo.export.engine.targets import export
+    from ambulo.export.engine.targets import default_controller, export
 
+    controller = arguments.controller or default_controller(arguments.target)
     sets = [tuple(filter(None, map(str.strip, text.split(",")))) for text in arguments.tags]
     place = arguments.project if arguments.project.is_dir() else arguments.project.parent
-    out = arguments.out or place / "export" / f"{arguments.target}-{arguments.controller}"
+    out = arguments.out or place / "export" / f"{arguments.target}-{controller}"
     return export(
         arguments.project,
         out,
-        controller=arguments.controller,
+        controller=controller,
         target=arguments.target,
         characters=arguments.characters,
         tag_sets=sets,

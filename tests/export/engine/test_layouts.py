@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ambulo.database.database import Database
-from ambulo.errors import FormatError
+from ambulo.errors import ControlError, FormatError
 from ambulo.export.engine import holden, jlpm
 from ambulo.export.engine.targets import export
 from ambulo.matching.build import load_index
@@ -55,6 +55,46 @@ def test_holdens_files(project: Path, database: Database, tmp_path: Path) -> Non
     assert (tmp_path / "again.bin").read_bytes() == (out / "features.bin").read_bytes()
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["non_commercial"] and any("NON-COMMERCIAL" in note for note in exported.notes)
+
+
+def test_holdens_body_moves_with_its_bones(project: Path, database: Database, tmp_path: Path) -> None:
+    """Skinned as his code does, in another frame: every vertex stays where it is seen from its bone."""
+    from ambulo.export.engine.holden_body import read_character, write_character
+    from ambulo.maths import quaternions
+    from ambulo.motion import kinematics
+
+    out = Path(export(project, tmp_path / "out", target="holden").folder)
+    body = read_character(out / "character.bin")
+    assert len(body.positions) > 200 and len(body.rest_positions) == database.skeleton.joint_count
+    write_character(tmp_path / "again.bin", body)
+    assert (tmp_path / "again.bin").read_bytes() == (out / "character.bin").read_bytes()
+    faces = body.triangles.reshape(-1, 3)
+    a, b, c = (body.positions[faces[:, k]] for k in range(3))
+    square = np.cross(b - a, c - a)
+    wide = np.linalg.norm(square, axis=1) > 1e-7  # where a ring is a point, half of the triangles are nothing
+    assert ((square * body.normals[faces].sum(axis=1)).sum(axis=1)[wide] > 0).all() and wide.mean() > 0.8
+    np.testing.assert_allclose(np.linalg.norm(body.normals, axis=1), 1.0, atol=1e-5)
+    # A person's size, and around the bones: most flesh is within 30 cm of its bone.
+    height = np.ptp(body.positions[:, 1])
+    assert 1.4 < height < 2.1
+    bones = body.indices[:, 0]
+    assert np.median(np.linalg.norm(body.positions - body.rest_positions[bones], axis=1)) < 0.3
+    rest = body.rest_rotations[:, [1, 2, 3, 0]]
+    frame = slice(700, 701)
+    pose = kinematics.forward(database.positions[frame], database.rotations[frame], database.skeleton.parents)
+    local = quaternions.inverse_rotate(rest[bones], body.positions - body.rest_positions[bones])
+    skinned = quaternions.rotate(pose.rotations[0, bones], local) + pose.positions[0, bones]
+    assert 1.3 < np.ptp(skinned[:, 1]) < 2.1 and skinned[:, 1].min() > -0.06  # it stands, on the ground
+    assert np.isfinite(skinned).all()
+
+
+@pytest.mark.parametrize("target", ["holden", "jlpm"])
+def test_layouts_take_no_models(target: str, project: Path, tmp_path: Path) -> None:
+    with pytest.raises(ControlError, match=f"cannot be written for {target}"):
+        export(project, tmp_path / "out", target=target, controller="lmm")
+    with pytest.raises(ControlError, match="file layout"):
+        export(project, tmp_path / "out", target=target, characters=2)
+    assert not (tmp_path / "out").exists()
 
 
 def test_holdens_networks_and_latents(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class HoldenNetwork:
     biases: tuple[Float, ...]
 
 
-class _Reader:
+class LayoutReader:
     """Reads arrays one after another, and says where a file ends too soon."""
 
     def __init__(self, path: Path) -> None:
@@ -109,7 +109,7 @@ class _Reader:
         return found
 
 
-def _array(values: Any, axes: int, dtype: str) -> bytes:
+def pack_array(values: Any, axes: int, dtype: str) -> bytes:
     array = np.ascontiguousarray(values, dtype)
     return np.array(array.shape[:axes], "<i4").tobytes() + array.tobytes()
 
@@ -121,13 +121,13 @@ def write_database(path: Path, database: HoldenDatabase) -> None:
         b"".join(
             [
                 *(
-                    _array(values, 2, "<f4")
+                    pack_array(values, 2, "<f4")
                     for values in (
                         database.positions, database.velocities, database.rotations, database.angular_velocities,
                     )
                 ),
-                *(_array(values, 1, "<i4") for values in (database.parents, database.starts, database.stops)),
-                _array(database.contacts, 2, "u1"),
+                *(pack_array(values, 1, "<i4") for values in (database.parents, database.starts, database.stops)),
+                pack_array(database.contacts, 2, "u1"),
             ]
         ),
     )  # fmt: skip
@@ -139,7 +139,7 @@ def read_database(path: Path) -> HoldenDatabase:
     Raises:
         FormatError: it ends too soon, has bytes too many, or its arrays do not fit together.
     """
-    reader = _Reader(path)
+    reader = LayoutReader(path)
     channels = [reader.array(name, 2, "<f4", items) for name, items in (
         ("bone_positions", 3), ("bone_velocities", 3), ("bone_rotations", 4), ("bone_angular_velocities", 3),
     )]  # fmt: skip
@@ -156,7 +156,11 @@ def read_database(path: Path) -> HoldenDatabase:
 
 def write_features(path: Path, features: HoldenFeatures) -> None:
     """Write ``features.bin``."""
-    data = _array(features.features, 2, "<f4") + _array(features.offset, 1, "<f4") + _array(features.scale, 1, "<f4")
+    data = (
+        pack_array(features.features, 2, "<f4")
+        + pack_array(features.offset, 1, "<f4")
+        + pack_array(features.scale, 1, "<f4")
+    )
     write_whole(path, data)
 
 
@@ -166,7 +170,7 @@ def read_features(path: Path) -> HoldenFeatures:
     Raises:
         FormatError: as :func:`read_database`.
     """
-    reader = _Reader(path)
+    reader = LayoutReader(path)
     features = reader.array("features", 2, "<f4")
     offset, scale = reader.array("features_offset", 1, "<f4"), reader.array("features_scale", 1, "<f4")
     reader.end()
@@ -177,7 +181,7 @@ def read_features(path: Path) -> HoldenFeatures:
 
 def write_latents(path: Path, latents: Float) -> None:
     """Write ``latent.bin``, float32 ``[F, L]``."""
-    write_whole(path, _array(latents, 2, "<f4"))
+    write_whole(path, pack_array(latents, 2, "<f4"))
 
 
 def read_latents(path: Path) -> Float:
@@ -186,7 +190,7 @@ def read_latents(path: Path) -> Float:
     Raises:
         FormatError: as :func:`read_database`.
     """
-    reader = _Reader(path)
+    reader = LayoutReader(path)
     latents = reader.array("latent", 2, "<f4")
     reader.end()
     return latents
@@ -195,12 +199,12 @@ def read_latents(path: Path) -> Float:
 def write_network(path: Path, network: HoldenNetwork) -> None:
     """Write ``decompressor.bin``, ``stepper.bin`` or ``projector.bin``."""
     parts = [
-        _array(values, 1, "<f4")
+        pack_array(values, 1, "<f4")
         for values in (network.input_mean, network.input_std, network.output_mean, network.output_std)
     ]
     parts.append(np.array([len(network.weights)], "<i4").tobytes())
     for weight, bias in zip(network.weights, network.biases, strict=True):
-        parts += [_array(weight, 2, "<f4"), _array(bias, 1, "<f4")]
+        parts += [pack_array(weight, 2, "<f4"), pack_array(bias, 1, "<f4")]
     write_whole(path, b"".join(parts))
 
 
@@ -210,7 +214,7 @@ def read_network(path: Path) -> HoldenNetwork:
     Raises:
         FormatError: as :func:`read_database`; or its layers do not follow each other.
     """
-    reader = _Reader(path)
+    reader = LayoutReader(path)
     ends = [reader.array(name, 1, "<f4") for name in ("input_mean", "input_std", "output_mean", "output_std")]
     weights, biases = [], []
     width = len(ends[0])

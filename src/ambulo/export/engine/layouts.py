@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from ambulo import __version__
 from ambulo.database.licences import licences_of
+from ambulo.errors import ControlError
 from ambulo.export.engine import holden, jlpm
 from ambulo.export.engine.axes import AXES
 from ambulo.export.engine.bundle import Exported
+from ambulo.export.engine.holden_body import HoldenCharacter, body_of, write_character
 from ambulo.export.engine.output_folder import refuse_overwriting
 from ambulo.formats.paths import write_whole
+from ambulo.motion import kinematics
 
 if TYPE_CHECKING:
     from ambulo.database.database import Database
@@ -33,6 +36,27 @@ _HUMAN_BONES = {
 _NO_BONE = 55
 
 
+_WHY_NO_MODELS = {
+    "holden": "his decompressor gives rotations to each bone's parent, ours gives them to the root: the one is a "
+    "product of two of the other, which no layer of a network of his layout makes",
+    "jlpm": "its files hold databases, not networks",
+}
+
+
+def refuse_models(target: str, controller: str) -> None:
+    """Refuse a trained model for a target that has no place for it.
+
+    Raises:
+        ControlError: see above; says why.
+    """
+    if controller not in ("mm", "motion_matching"):
+        raise ControlError(
+            f"a trained model cannot be written for {target}: {_WHY_NO_MODELS[target]}",
+            key="controller",
+            remedy="export the database for it (--controller mm), or the model as ONNX (--target onnx)",
+        )
+
+
 def holden_database(database: Database) -> holden.HoldenDatabase:
     """The frames of a database; one range a clip."""
     return holden.HoldenDatabase(
@@ -45,6 +69,14 @@ def holden_database(database: Database) -> holden.HoldenDatabase:
         stops=database.clip_stops.astype(np.int32),
         contacts=(np.asarray(database.contacts) != 0).astype(np.uint8),
     )
+
+
+def _holden_character(database: Database) -> HoldenCharacter:
+    """A body as it stands in the first frame that is no glitch."""
+    first = int(np.argmax(np.asarray(database.valid) != 0))
+    frame = slice(first, first + 1)
+    pose = kinematics.forward(database.positions[frame], database.rotations[frame], database.skeleton.parents)
+    return body_of(database.skeleton, pose.positions[0], pose.rotations[0])
 
 
 def holden_features(features: FeatureSet) -> holden.HoldenFeatures:
@@ -126,20 +158,21 @@ def export_layout(project: str | Path, out: Path, target: str, *, force: bool = 
     features = load_index(database)[1].feature_set
     notes = []
     if target == "holden":
-        names = ["database.bin", "features.bin"]
+        names = ["character.bin", "database.bin", "features.bin"]
     else:
         name = "".join(c if c.isalnum() or c in "-_" else "_" for c in database.name) or "database"
         names = [f"{name}.{kind}" for kind in ("mmskeleton", "mmpose", "mmfeatures")]
     refuse_overwriting(out, [*names, "manifest.json"], force=force)
     out.mkdir(parents=True, exist_ok=True)
     if target == "holden":
+        write_character(out / "character.bin", _holden_character(database))
         holden.write_database(out / "database.bin", holden_database(database))
         holden.write_features(out / "features.bin", holden_features(features))
         notes.append(
-            f"{database.skeleton.joint_count} bones: the C++ code names its 23 bones in an enum, and draws a mesh "
-            "bound to them (character.bin); change both to this skeleton"
+            f"{database.skeleton.joint_count} bones: the C++ code names its 23 bones in an enum; change it to those "
+            "of manifest.json. character.bin is a body of capsules that is bound to these"
         )
-        notes.append("trained models are not written: their rows differ from those that the C++ code unpacks")
+        notes.append(f"trained models are not written: {_WHY_NO_MODELS[target]}; build the C++ code with LMM off")
     else:
         jlpm.write_skeleton(out / names[0], jlpm_skeleton(database))
         jlpm.write_poses(out / names[1], jlpm_poses(database))

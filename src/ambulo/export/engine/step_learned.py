@@ -44,9 +44,7 @@ def learned_slots(model: LmmModel) -> Slots:
                     Slot("values", (width,), "normalised features, then latents"),
                     Slot("since", (), "seconds since the last jump"),
                     Slot("dragged", (), "metres by which toes that stand were dragged since the last jump"),
-                    Slot(
-                        "toes", (2, 3), "of left and right: the animation's toe, x and z (m, world); 1 while it stands"
-                    ),
+                    Slot("toes", (2, 3), "left and right: the animation's toe, x and z (m, world); 1 while it stands"),
                 )
             ),
             PLAN_SLOTS,
