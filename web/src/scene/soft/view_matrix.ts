@@ -12,12 +12,15 @@ export class ViewMatrix {
   readonly w = new Float64Array(4);
   width = 1;
   height = 1;
+  /** How wide a pixel is a metre away, metres. */
+  pixel = 0.001;
   private readonly product = new Matrix4();
   private clipped = new Float64Array(256);
 
   set(camera: PerspectiveCamera, width: number, height: number): void {
     this.width = width;
     this.height = height;
+    this.pixel = (2 * Math.tan((camera.fov * Math.PI) / 360)) / height;
     camera.updateMatrixWorld();
     const m = this.product.multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse).elements;
     for (let k = 0; k < 4; k++) {
@@ -34,8 +37,8 @@ export class ViewMatrix {
     return depth < NEAR ? NaN : (this.y[0]! * x + this.y[2]! * z + this.y[3]!) / depth;
   }
 
-  /** Adds a line on the ground to the path, as far as it is before the camera and near the canvas. */
-  groundLine(path: CanvasPath, x0: number, z0: number, x1: number, z1: number): void {
+  /** Adds a line on the ground to a path, as far as it is before the camera and near the canvas. */
+  groundLine(path: Pick<CanvasPath, "moveTo" | "lineTo">, x0: number, z0: number, x1: number, z1: number): void {
     const { x, y, w } = this;
     let d0 = w[0]! * x0 + w[2]! * z0 + w[3]!, d1 = w[0]! * x1 + w[2]! * z1 + w[3]!;
     if (d0 < NEAR && d1 < NEAR) return;
