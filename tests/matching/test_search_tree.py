@@ -7,7 +7,8 @@ import pytest
 
 from ambulo.errors import QueryError
 from ambulo.matching.features import FeatureSet
-from ambulo.matching.search_tree import SearchTree, group_axes
+from ambulo.matching.search_tree import SearchTree, group_axes, penalty_parts
+from ambulo.matching.tree_kernels import NO_CHILD
 
 ONE_CLIP = np.zeros(1, np.int64)
 
@@ -80,3 +81,24 @@ def test_a_group_of_no_weight_can_be_weighted_later(motion_features, schema_of):
 def test_leaves_have_a_name(motion_features):
     with pytest.raises(QueryError, match="spatial or temporal"):
         SearchTree.build(motion_features, np.arange(9, dtype=np.int32), ONE_CLIP, leaves="round")
+
+
+def test_penalties_that_lie_apart_have_trees_of_their_own(motion_features):
+    frames = np.arange(0, 3000, 2, dtype=np.int32)
+    penalty = np.zeros(3000, np.float32)
+    penalty[1000:2000], penalty[2000:] = 0.1, 2.0
+    assert penalty_parts(penalty, frames, np.inf) == [slice(None)]
+    near, far = penalty_parts(penalty, frames, 1.0)
+    assert near.tolist() == list(range(1000)) and far.tolist() == list(range(1000, 1500))
+    ramp = np.arange(3000, dtype=np.float32)
+    assert len(penalty_parts(ramp, frames, 0.5)) == 8
+    starts = np.array([0])
+    one, two = (SearchTree.build(motion_features, frames, starts, penalty=penalty, gap=gap) for gap in (np.inf, 1.0))
+    assert two.children[0, 2:].tolist() == [NO_CHILD] * 6 and one.children[0, 2] != NO_CHILD
+    for tree in (one, two):
+        assert sorted(tree.tile_frames[tree.tile_frames >= 0].tolist()) == frames.tolist()
+    # Every node's boxes hold those of its children.
+    for node, place in np.argwhere(two.children >= 0):
+        child = two.children[node, place]
+        assert (two.boxes[node, :, 0, place] <= two.boxes[child, :, 0].min(axis=1)).all()
+        assert (two.boxes[node, :, 1, place] >= two.boxes[child, :, 1].max(axis=1)).all()

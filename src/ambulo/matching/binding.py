@@ -17,7 +17,8 @@ class Shared(NamedTuple):
         allowed: uint8 ``[F]``, frames that may go on being played.
         clip_starts: int64 ``[C]``.
         clip_stops: int64 ``[C]``.
-        penalty: float32 ``[F]``, not negative, added to the cost of each frame; ``[0]`` for none.
+        penalty: float32 ``[F + 1]``, not negative, added to the cost of each frame, and last what is taken off costs
+            that are told; ``[0]`` for none.
     """
 
     raw: NDArray[np.float32]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ambulo.matching.cost_kernels import ROUND, begin, first_wrong, frame_cost, is_skipped, limit_of
+from ambulo.matching.cost_kernels import ROUND, begin, first_wrong, frame_cost, is_skipped, limit_of, raised_by
 from ambulo.maths.kernels import kernel
 
 SMALL = 16
@@ -92,12 +92,13 @@ def search_boxes(
     count = rows.shape[0]
     query = np.zeros(rows.shape[1], np.float32)
     box_tests, row_tests = 0, 0
+    raised = raised_by(penalty)
     for n in range(queries.shape[0]):
         current = currents[n]
         cost, best, skip_start, skip_stop = begin(
             raw, queries[n], coefficients, current, allowed, clip_starts, clip_stops, penalty, bias, surround
         )
-        costs[1, n] = cost
+        costs[1, n] = cost - raised
         best_frame = current if best < np.inf else -1
         best_cost = cost if best < np.inf else np.inf
         challenged = False
@@ -130,7 +131,7 @@ def search_boxes(
                         best, best_cost, best_frame, challenged = value, value, frame, True
                         limit = limit_of(best, margin)
         frames[n] = best_frame
-        costs[0, n] = best_cost
+        costs[0, n] = best_cost - raised
     tests[0] += box_tests
     tests[1] += row_tests
     return -1
@@ -158,11 +159,12 @@ def search_scan(
     wrong = first_wrong(queries, currents, raw.shape[0])
     if wrong >= 0:
         return wrong
+    raised = raised_by(penalty)
     for n in range(queries.shape[0]):
         cost, best, skip_start, skip_stop = begin(
             raw, queries[n], coefficients, currents[n], allowed, clip_starts, clip_stops, penalty, bias, surround
         )
-        costs[1, n] = cost
+        costs[1, n] = cost - raised
         best_frame = currents[n] if best < np.inf else -1
         best_cost = cost if best < np.inf else np.inf
         for place in range(candidates.shape[0]):
@@ -174,5 +176,5 @@ def search_scan(
                 best, best_cost, best_frame = value, value, frame
         tests[1] += candidates.shape[0]
         frames[n] = best_frame
-        costs[0, n] = best_cost
+        costs[0, n] = best_cost - raised
     return -1

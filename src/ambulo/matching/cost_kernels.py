@@ -51,11 +51,17 @@ def exact_cost(raw: Any, frame: Any, query: Any, coefficients: Any) -> float:
 
 @strict_kernel
 def frame_cost(raw: Any, frame: Any, query: Any, coefficients: Any, penalty: Any) -> Any:
-    """The exact cost plus the frame's own penalty, float32 ``[F]``, or ``[0]`` where there are none."""
+    """The exact cost plus the frame's own penalty, see :class:`~ambulo.matching.binding.Shared`."""
     cost = exact_cost(raw, frame, query, coefficients)
     if penalty.shape[0] > 0:
         cost += np.float64(penalty[frame])
     return cost
+
+
+@kernel
+def raised_by(penalty: Any) -> Any:
+    """What all costs of a search with penalties are higher by than those that are told."""
+    return np.float64(penalty[penalty.shape[0] - 1]) if penalty.shape[0] > 0 else 0.0
 
 
 @kernel

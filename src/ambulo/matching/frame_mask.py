@@ -11,6 +11,20 @@ from ambulo.matching.binding import NO_PENALTY
 from ambulo.matching.method import Method
 
 
+def penalties(bonus: NDArray[np.float32], shown: NDArray[np.bool_]) -> tuple[NDArray[np.float32], float]:
+    """What each frame's bonus lacks to the best one, float32 ``[F]``, and the best one, of the frames that are shown.
+
+    ``[0]`` where all of them have the same bonus, or ``bonus`` is ``[0]`` itself.
+    """
+    if not len(bonus) or not shown.any():
+        return NO_PENALTY, 0.0
+    own = bonus[shown]
+    if np.ptp(own) > 0.0:
+        best = float(own.max())
+        return np.maximum(np.float32(best) - bonus, np.float32(0.0)), best
+    return NO_PENALTY, float(own[0])
+
+
 @dataclass(frozen=True, eq=False)
 class FrameMask:
     """Frames that a search is held to, with a search structure of their own. Made by :meth:`SearchIndex.mask`.
@@ -28,6 +42,11 @@ class FrameMask:
     method: Method
     penalty: NDArray[np.float32] = field(default_factory=lambda: NO_PENALTY)
     best_bonus: float = 0.0
+
+    @property
+    def searched_penalty(self) -> NDArray[np.float32]:
+        """The penalties as :class:`~ambulo.matching.binding.Shared` has them."""
+        return np.append(self.penalty, np.float32(self.best_bonus)) if len(self.penalty) else self.penalty
 
     def bonus(self, frame: int) -> float:
         """What a frame costs less than its distance."""

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -17,7 +18,8 @@ from ambulo.errors import DatabaseError, QueryError
 from ambulo.matching.binding import NO_PENALTY, Bound, Shared
 from ambulo.matching.features import FeatureSet
 from ambulo.matching.frame_mask import FrameMask as FrameMask
-from ambulo.matching.method import build_method, choose_method, method_from_arrays, narrowed_method
+from ambulo.matching.frame_mask import penalties
+from ambulo.matching.method import build_method, choose_method, method_from_arrays, narrowed_method, typical_queries
 from ambulo.matching.query_arrays import NONE_PLAYING, query_frames, query_rows, query_skips
 
 Array = NDArray[Any]
@@ -26,6 +28,8 @@ Array = NDArray[Any]
 _KEPT_MASKS = 64
 _KEPT_BYTES = 1 << 30
 _KEPT_WEIGHTS = 64
+# Frames whose bonuses differ by so much of the usual cost have trees of their own (measured: it pays from there on).
+_TELLING_GAP = 0.3
 
 
 class SearchResult(NamedTuple):
@@ -184,13 +188,9 @@ class SearchIndex:
         if found is None:
             chosen = np.nonzero(self._candidates & wanted)[0].astype(np.int32)
             shown = (wanted | going_on) & (self.whole.allowed != 0)
-            penalty, best = NO_PENALTY, 0.0
-            if len(extra) and shown.any() and np.ptp(extra[shown]) > 0.0:
-                best = float(extra[shown].max())
-                penalty = np.maximum(np.float32(best) - extra, np.float32(0.0))
-            elif len(extra) and shown.any():
-                best = float(extra[shown][0])
-            method = narrowed_method(self.whole.method, self.feature_set, chosen, self.clip_starts, penalty)
+            penalty, best = penalties(extra, shown)
+            gap = self._telling_gap if len(penalty) and self.candidate_count else np.inf
+            method = narrowed_method(self.whole.method, self.feature_set, chosen, self.clip_starts, penalty, gap)
             found = FrameMask(self.whole.allowed * going_on, chosen, method, penalty, best)
             self._masks[key] = found
             kept = sum(mask.byte_count for mask in self._masks.values())
@@ -241,9 +241,15 @@ class SearchIndex:
         )  # fmt: skip
         if status >= 0:
             self._refuse(asked, playing, int(status))
-        if mask is not None and mask.best_bonus != 0.0:
+        if mask is not None and mask.best_bonus != 0.0 and not len(mask.penalty):
             costs -= np.float32(mask.best_bonus)
         return SearchResult(frames, costs[0], costs[1])
+
+    @cached_property
+    def _telling_gap(self) -> float:
+        """By how much bonuses must differ to tell frames apart: a share of the median cost of typical searches."""
+        queries, playing = typical_queries(self.feature_set, self.whole.frames, 64)
+        return _TELLING_GAP * float(np.median(self.search(queries, current=playing).costs))
 
     def explain(self, query: ArrayLike, frame: int, weights: ArrayLike | None = None) -> dict[str, float]:
         """What a frame costs for a raw query ``[D]``, by feature group; the values add up to its cost."""
@@ -356,7 +362,8 @@ class SearchIndex:
             raise QueryError("the mask was made by another index", key="mask")
         coefficients = self.feature_set.coefficients(weights)
         shared = Shared(
-            self.feature_set.raw, coefficients, chosen.allowed, self.clip_starts, self.clip_stops, chosen.penalty
+            *(self.feature_set.raw, coefficients, chosen.allowed, self.clip_starts, self.clip_stops),
+            chosen.searched_penalty,
         )
         bound = chosen.method.bind(shared, weights)
         self._bounds[key] = (chosen, bound)

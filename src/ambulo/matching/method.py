@@ -129,10 +129,16 @@ def narrowed_method(
     frames: NDArray[np.int32],
     clip_starts: NDArray[np.int64],
     penalty: NDArray[np.float32] = NO_PENALTY,
+    gap: float = np.inf,
 ) -> Method:
-    """A method over some of the frames of another: of its own, but a view of the other where that would be large."""
+    """A method over some of the frames of another: of its own, but a view of the other where that would be large.
+
+    Frames whose penalties lie more than ``gap`` apart are held apart in it.
+    """
     if isinstance(whole, SearchTree) and frames.shape[0] > SHARD_FRAMES:
         return whole.only(frames)
+    if isinstance(whole, SearchTree):
+        return SearchTree.build(feature_set, frames, clip_starts, leaves=whole.leaves, penalty=penalty, gap=gap)
     return build_method(whole.kind, feature_set, frames, clip_starts, penalty)
 
 

@@ -12,7 +12,7 @@ of one trajectory are what depends on each other most).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -74,6 +74,7 @@ class SearchTree:
         leaves: str = "spatial",
         box_dimensions: int = 0,
         penalty: NDArray[np.float32] = NO_PENALTY,
+        gap: float = np.inf,
         shard_frames: int = 0,
         scratch: Path | None = None,
     ) -> SearchTree:
@@ -87,6 +88,8 @@ class SearchTree:
             box_dimensions: coordinates that boxes bound, rounded up to a multiple of 4; 0 chooses by variance.
             penalty: float32 ``[F]``, not negative, added to the cost of each frame; ``[0]`` for none. Its root is one
                 more coordinate, in which every query is 0: so the search stays exact, and as fast.
+            gap: frames whose penalties lie more than this apart get trees of their own, below one node; of a tree that
+                is built in one piece.
             shard_frames: frames that are built at a time, 0 for the usual number (``sharded_tree``).
             scratch: folder for the arrays of a tree of several shards; None keeps them in memory.
         """
@@ -100,7 +103,11 @@ class SearchTree:
             grown, reach = build_shards(space, frames, clip_starts, leaves, shard_frames or SHARD_FRAMES, scratch)
         else:
             rows, reach = space.rows(frames)
-            grown = grow(rows, frames, clip_starts, leaves, space.box_dimensions, flat=reach >= LONGEST)
+            flat = reach >= LONGEST
+            parts = penalty_parts(penalty, frames, gap) if len(penalty) and not flat else [slice(None)]
+            grown = hang_together(
+                [grow(rows[part], frames[part], clip_starts, leaves, space.box_dimensions, flat=flat) for part in parts]
+            )
         return cls(feature_set, leaves, reach, space.axes, space.axis_groups, *grown)
 
     def only(self, frames: NDArray[np.int32]) -> SearchTree:
@@ -277,6 +284,52 @@ def grow(
     kernels.fill_leaves(rows, frames, order, item_starts, leaf_starts, leaf_count, tiles, tile_frames)
     kernels.fill_boxes(children.reshape(-1), node_count, tiles, tile_frames, boxes)
     return Grown(boxes, children, tiles, tile_frames)
+
+
+def penalty_parts(
+    penalty: NDArray[np.float32], frames: NDArray[np.int32], gap: float
+) -> Sequence[NDArray[np.int64] | slice]:
+    """Where in ``frames`` those are whose penalties lie together, the lowest ones first; eight parts at most.
+
+    Frames that a bonus prefers are searched over a wide radius, the others over a narrow one: in a tree of both, few
+    nodes could be left out. Penalties that differ little are better in one.
+    """
+    from ambulo.matching.lanes_kernels import LANES
+
+    own = penalty[frames]
+    levels = np.unique(own)
+    cuts = levels[1:][np.diff(levels) > gap][: LANES - 1]
+    if not len(cuts):
+        return [slice(None)]
+    part = np.searchsorted(cuts, own, side="right")
+    return [np.nonzero(part == number)[0] for number in range(len(cuts) + 1)]
+
+
+def hang_together(parts: Sequence[Grown]) -> Grown:
+    """One tree of up to eight, below a node of its own; in the order in which equally near ones are searched."""
+    from ambulo.matching.lanes_kernels import LANES
+    from ambulo.matching.tree_kernels import NO_CHILD
+
+    if len(parts) == 1:
+        return parts[0]
+    children = np.full((1, LANES), NO_CHILD, np.int32)
+    # Places without a child have boxes that hold nothing.
+    boxes = np.empty((1, *parts[0].boxes.shape[1:]), np.float32)
+    boxes[:, :, 0], boxes[:, :, 1] = 1e17, -1e17
+    nodes, leaves, below = 1, 0, []
+    for place, part in enumerate(parts):
+        children[0, place] = nodes
+        boxes[0, :, 0, place] = part.boxes[0, :, 0].min(axis=1)
+        boxes[0, :, 1, place] = part.boxes[0, :, 1].max(axis=1)
+        shifted = np.where(part.children >= 0, part.children + nodes, part.children - leaves)
+        below.append(np.where(part.children == NO_CHILD, NO_CHILD, shifted).astype(np.int32))
+        nodes, leaves = nodes + part.children.shape[0], leaves + part.tiles.shape[0]
+    return Grown(
+        np.concatenate([boxes, *(part.boxes for part in parts)]),
+        np.concatenate([children, *below]),
+        np.concatenate([part.tiles for part in parts]),
+        np.concatenate([part.tile_frames for part in parts]),
+    )
 
 
 def group_axes(

@@ -9,7 +9,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from ambulo.matching.address_kernels import float32_at, float64_at, int32_at, int64_at, uint8_at
-from ambulo.matching.cost_kernels import ROUND, begin, first_wrong, frame_cost, is_skipped, limit_of
+from ambulo.matching.cost_kernels import ROUND, begin, first_wrong, frame_cost, is_skipped, limit_of, raised_by
 from ambulo.matching.lanes_kernels import CHUNK, LANES, LEAF, box_bounds, leaf_costs, lowest_lane, prefetch
 from ambulo.maths.kernels import kernel
 
@@ -113,8 +113,8 @@ def search_arrays(
         coefficients: float64 ``[D]``, weight over scale, of this search.
         allowed: uint8 ``[F]``, whether a frame may go on being played.
         clip_starts: int64 ``[C]``; clip_stops: int64 ``[C]``.
-        penalty: float32 ``[F]``, added to each frame's cost, not negative; ``[0]`` for none. The tree has its root as
-            one more coordinate, in which queries are 0.
+        penalty: see :class:`~ambulo.matching.binding.Shared`. The tree has its root as one more coordinate, in which
+            queries are 0.
         mean: float64 ``[D]``, the tree's origin.
         axes: float64 ``[D, P]``, raw minus mean to the tree's coordinates, P a multiple of 4.
         ratios: float32 ``[P]``, this search's weights over those that the tree was built with, a coordinate.
@@ -141,12 +141,13 @@ def search_arrays(
     found = np.empty(LEAF, np.float32)
     stack, stack_bounds = np.empty(_STACK, np.int32), np.empty(_STACK, np.float32)
     node_tests, leaf_tests = 0, 0
+    raised = raised_by(penalty)
     for n in range(queries.shape[0]):
         current = currents[n]
         cost, best, skip_start, skip_stop = begin(
             raw, queries[n], coefficients, current, allowed, clip_starts, clip_stops, penalty, bias, surround
         )
-        costs[1, n] = cost
+        costs[1, n] = cost - raised
         # A candidate must be strictly better than going on; among candidates the lower index wins a tie.
         best_frame = current if best < np.inf else -1
         best_cost = cost if best < np.inf else np.inf
@@ -217,7 +218,7 @@ def search_arrays(
                         best, best_cost, best_frame, challenged = value, value, frame, True
                         limit = limit_of(best, margin)
         frames[n] = best_frame
-        costs[0, n] = best_cost
+        costs[0, n] = best_cost - raised
     tests[0] += node_tests
     tests[1] += leaf_tests
     return -1
