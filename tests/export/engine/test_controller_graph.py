@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,38 @@ def test_a_step_is_not_many_operators(
     used = {name for node in one.graph.node for name in node.input} | {value.name for value in one.graph.output}
     assert all(used & set(node.output) for node in one.graph.node)  # nothing is computed in vain
     assert all(tensor.name in used for tensor in one.graph.initializer)
+
+
+PLAIN = {
+    "Abs", "Add", "And", "ArgMax", "Atan", "Cast", "Ceil", "Clip", "Concat", "Cos", "Div", "Elu", "Equal", "Exp",
+    "Floor", "Gather", "GatherElements", "Gemm", "Greater", "GreaterOrEqual", "Identity", "Less", "LessOrEqual",
+    "MatMul", "Max", "Min", "Mul", "Neg", "Not", "Or", "ReduceL2", "ReduceMax", "ReduceMin", "ReduceSum", "Relu",
+    "Reshape", "Sin", "Slice", "Split", "Sqrt", "Sub", "Tanh", "TopK", "Unsqueeze", "Where",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("controller", ["mm", "lmm"])
+def test_operators_are_plain(controller: str, project: Path, request: pytest.FixtureRequest) -> None:
+    """Nothing but what every engine's own runtime documents."""
+    folder = project if controller == "mm" else request.getfixturevalue("trained")
+    stack, _, _, _ = open_stack(folder, controller, [(), ("+idle",)] if controller == "mm" else ())
+    model, operators = controller_model(stack, 1, axes_of("unreal"))
+    assert set(operators) <= PLAIN
+    assert [(entry.domain, entry.version) for entry in model.opset_import] == [("", 15)]
+    assert all(node.domain == "" for node in model.graph.node)
+
+
+def test_an_unknown_licence_is_said(project: Path, tmp_path: Path) -> None:
+    """Who does not know whose motion it is does not know that it may be sold."""
+    from ambulo.cli.main import run
+
+    folder = tmp_path / "unknown"
+    shutil.copytree(project, folder)
+    text = (folder / "ambulo.toml").read_text()
+    (folder / "ambulo.toml").write_text(text.replace('licence = "CC BY-NC 4.0"', 'licence = ""'))
+    assert run(["build", str(folder), "--jobs", "1", "--json"]) == 0
+    exported = export_controller(folder, tmp_path / "out", controller="mm")
+    assert any("UNKNOWN" in note for note in exported.notes) and not any("NON" in note for note in exported.notes)
 
 
 def test_outputs_are_named_where_they_are_made() -> None:

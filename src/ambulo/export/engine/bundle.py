@@ -288,6 +288,8 @@ def _notes(stack: Stack, licences: list[LicenceUse], database: Database) -> list
         notes.append("the model was trained on an earlier database: what was added since is not in it; train it anew")
     if any(use.non_commercial for use in licences):
         notes.append("contains or was trained on NON-COMMERCIAL motion: not for products that are sold")
+    if any(not use.licence for use in licences):
+        notes.append("the licence of some of the motion is UNKNOWN: find out what it allows before you pass this on")
     if not stack.has_foot_lock:
         notes.append("feet are not locked: the body is not two-legged; the lowest is kept above the ground")
     return notes

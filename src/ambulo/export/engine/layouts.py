@@ -181,6 +181,8 @@ def export_layout(project: str | Path, out: Path, target: str, *, force: bool = 
     licences = licences_of(database)
     if any(use.non_commercial for use in licences):
         notes.append("contains NON-COMMERCIAL motion: not for products that are sold")
+    if any(not use.licence for use in licences):
+        notes.append("the licence of some of the motion is UNKNOWN: find out what it allows before you pass this on")
     manifest = {
         "format": f"ambulo {target}",
         "ambulo": __version__,
