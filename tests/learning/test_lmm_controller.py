@@ -210,6 +210,46 @@ def test_it_projects_again_after_a_while(model: Any) -> None:
     assert jumps >= 4
 
 
+def test_a_dragged_toe_is_added_up_while_it_stands() -> None:
+    from ambulo.learning import lmm_kernels
+
+    joints = np.array([1, 2])
+    toes, dragged = np.zeros((2, 2, 3)), np.zeros(2)
+    ways = [(0.0, 1, False), (0.3, 1, False), (0.7, 1, False), (1.5, 0, False), (1.9, 1, False), (2.2, 1, True)]
+    seen = []
+    for x, stands, jumps in ways:
+        positions = np.zeros((2, 3, 3), np.float32)
+        positions[0, 1] = x, 5.0, 0.5 * x  # height is no matter
+        positions[0, 2, 0] = 9.0 * x  # in the air
+        contacts = np.array([[stands, 0], [1, 1]], np.uint8)
+        new_toes, new_dragged = np.empty_like(toes), np.empty_like(dragged)
+        jumped = np.array([jumps, False])
+        lmm_kernels.follow_toes(joints, positions, contacts, jumped, toes, dragged, new_toes, new_dragged)
+        toes, dragged = new_toes, new_dragged
+        seen.append(dragged.copy())
+    long = np.hypot(1.0, 0.5)
+    assert_allclose(np.array(seen)[:, 0], np.array([0.0, 0.3, 0.7, 0.7, 0.7, 0.0]) * long, atol=1e-6)
+    assert_array_equal(np.array(seen)[:, 1], 0.0)
+
+
+def test_who_drags_a_foot_is_put_back_on_the_data_at_once(model: Any) -> None:
+    walk = Intent(np.array([[0.0, 0.0, 1.2]], np.float32))
+
+    def jumps(own: LmmSettings) -> int:
+        controller = LearnedMotionMatching(model, own=own)
+        state, count, most = controller.start(), 0, 0.0
+        for _ in range(120):
+            before = state.dragged
+            state, pose = controller.step(state, walk, 1 / 60)
+            count += int(pose.transitioned[0])
+            most = max(most, float(before[0]))
+            assert not pose.transitioned[0] or state.dragged[0] == 0.0
+        assert most > 0.01  # it does drag its feet
+        return count
+
+    assert jumps(LmmSettings(refresh=100.0, drag=0.01)) > jumps(LmmSettings(refresh=100.0, drag=100.0))
+
+
 def test_what_it_cannot_do_is_refused(bare: Any, model: Any) -> None:
     state = bare.start()
     with pytest.raises(ControlError, match="not trained to show 'walk' alone"):
@@ -224,8 +264,9 @@ def test_what_it_cannot_do_is_refused(bare: Any, model: Any) -> None:
         bare.step(object(), Intent(np.zeros((1, 3), np.float32)), 1 / 60)
     with pytest.raises(ControlError, match="not finite"):
         bare.step(state, Intent(np.full((1, 3), np.nan, np.float32)), 1 / 60)
-    with pytest.raises(ControlError, match="refresh"):
-        LmmSettings(refresh=0.0)
+    for key in ("refresh", "drag"):
+        with pytest.raises(ControlError, match=key):
+            LmmSettings(**{key: 0.0})
 
 
 def test_controllers_by_name(trained: Any, project: Path, data: Any, tmp_path: Path) -> None:

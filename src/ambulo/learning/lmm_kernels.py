@@ -109,3 +109,33 @@ def show(
         forward_row(n, parents, pose.positions, pose.rotations, pose.global_positions, pose.global_rotations)
         contacts[n, 0] = row[blocks[CONTACTS]] > 0.5
         contacts[n, 1] = row[blocks[CONTACTS] + 1] > 0.5
+
+
+@kernel
+def follow_toes(
+    joints: Any, positions: Any, contacts: Any, jumped: Any, toes: Any, dragged: Any, new_toes: Any, new_dragged: Any
+) -> None:
+    """Add up how far toes that touch the ground are dragged over it.
+
+    Args:
+        joints: int64, the toes.
+        positions: float32 ``[N, J, 3]``, world.
+        contacts: uint8 ``[N, 2]``.
+        jumped: bool ``[N]``.
+        toes: float64 ``[N, 2, 3]``: x, z (metres), and 1 where it touched, a step ago.
+        dragged: float64 ``[N]``, metres since the last jump.
+        new_toes, new_dragged: filled.
+    """
+    for n in range(positions.shape[0]):
+        most = 0.0
+        for f in range(2):
+            for c in range(3):
+                new_toes[n, f, c] = 0.0
+        for f in range(joints.shape[0]):
+            x, z = float(positions[n, joints[f], 0]), float(positions[n, joints[f], 2])
+            touches = contacts[n, f] != 0
+            if touches and toes[n, f, 2] > 0.5:
+                most = max(most, math.hypot(x - toes[n, f, 0], z - toes[n, f, 1]))
+            new_toes[n, f, 0], new_toes[n, f, 1] = x, z
+            new_toes[n, f, 2] = 1.0 if touches else 0.0
+        new_dragged[n] = 0.0 if jumped[n] else dragged[n] + most

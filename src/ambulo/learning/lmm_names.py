@@ -46,6 +46,10 @@ class FrameNames:
         last = np.maximum(self._run_stops[playhead.astype(np.int64)] - 1, 0)
         return np.minimum(playhead + dt * self.database.rate, last)
 
+    def contacts(self, playhead: NDArray[np.float64]) -> NDArray[np.uint8]:
+        """The contacts of the frames of playheads, uint8 ``[N, 2]``."""
+        return np.asarray(self.database.contacts[np.rint(playhead).astype(np.int64)], np.uint8)
+
     def raw(self, frame: int) -> NDArray[np.float32]:
         """Raw features of a frame, ``[D]``."""
         return np.asarray(self._index.feature_set.raw[frame], np.float32)
