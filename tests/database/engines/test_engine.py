@@ -37,7 +37,7 @@ def job(number: int, folder: Path) -> PrepareJob:
 def test_engines_are_known_by_name() -> None:
     assert type(create_engine("local")).__name__ == "LocalEngine"
     assert create_engine("ray://host:10001").address == "host:10001"  # type: ignore[attr-defined]
-    for wrong in ("rai", "local://x", ""):
+    for wrong in ("rai", "local://x", "ray://", "ray:head", ""):
         with pytest.raises(ProjectError, match="no engine") as raised:
             create_engine(wrong)
         assert "ray://HOST:PORT" in str(raised.value.remedy)

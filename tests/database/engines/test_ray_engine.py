@@ -1,16 +1,23 @@
-"""A build on a Ray cluster of two workers: the bytes of a local build, also where a worker is killed on the way."""
+"""A build on Ray clusters of several machines: the bytes of a local build, whoever dies on the way; and what is
+refused."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ambulo.database.engines import ray_engine
+import ambulo
+from ambulo.database.engines import ray_cluster
 from ambulo.database.engines.shipment import contents, pack, unpack_and_run
 from ambulo.database.prepare_jobs import PrepareJob, run_job
 from ambulo.errors import DatabaseError
@@ -22,32 +29,10 @@ from ..conftest import write_take
 NAMES = [f"walk_{letter}.bvh" for letter in "abcdefgh"]
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[None]:
-    pytest.importorskip("ray")
-    ray = ray_engine._import_ray()
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
-    yield
-    ray.shutdown()
-
-
 def content(folder: Path) -> dict[str, bytes]:
     """Every file of a database but what only speaks of this machine."""
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in files.items() if name != "stamps.json"}
-
-
-def worker_processes() -> list[int]:
-    """Processes of this user that run one of our tasks; Ray names them after it."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if b"ray::unpack_and_run" in (entry / "cmdline").read_bytes():
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
 
 
 def job_of(path: Path, output: Path) -> PrepareJob:
@@ -55,37 +40,166 @@ def job_of(path: Path, output: Path) -> PrepareJob:
     return PrepareJob(0, "key", path, path.stat().st_size, None, None, None, {}, settings, True, output)
 
 
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="finds the worker in /proc")
+def build_and_hunt(project: Path, folder: Path, hunt: Callable[[], bool]) -> Any:
+    """Build on the cluster while ``hunt`` is called until it has hit something; its error if it is refused."""
+    finished = threading.Event()
+    hit: list[bool] = []
+
+    def look() -> None:
+        while not hit and not finished.wait(0.001):
+            if hunt():
+                hit.append(True)
+
+    hunter = threading.Thread(target=look)
+    hunter.start()
+    try:
+        return build(project, folder=folder, engine="ray", force=True)
+    except DatabaseError as error:
+        return error
+    finally:
+        finished.set()
+        hunter.join()
+        assert hit, "nobody was seen at work"
+
+
+def differing(one: Path, other: Path) -> list[str]:
+    """Names of files of two databases that are not the same bytes."""
+    a, b = content(one), content(other)
+    return [name for name in a.keys() | b.keys() if a.get(name) != b.get(name)]
+
+
 def test_a_cluster_builds_the_same_bytes_though_a_worker_is_killed(
-    cluster: None, make_project: Callable[..., Path]
+    ray_nodes: Any, make_project: Callable[..., Path]
 ) -> None:
     project = make_project(*NAMES)
     (project / "takes" / "broken.bvh").write_text("HIERARCHY\nnonsense")
     build(project, folder=project / "local", jobs=1)
-    killed: list[int] = []
-    finished = threading.Event()
 
-    def hunt() -> None:
-        """Kill the first worker that is seen at work."""
-        while not killed and not finished.wait(0.001):
-            for process in worker_processes()[:1]:
-                os.kill(process, signal.SIGKILL)
-                killed.append(process)
+    def kill_worker() -> bool:
+        found = ray_nodes.running("unpack_and_run")[:1]
+        for process, _ in found:
+            os.kill(process, signal.SIGKILL)
+        return bool(found)
 
-    hunter = threading.Thread(target=hunt)
-    hunter.start()
-    try:
-        report = build(project, folder=project / "cluster", jobs=2, engine="ray")
-    finally:
-        finished.set()
-        hunter.join()
-    assert killed, "no worker was seen at work"
+    report = build_and_hunt(project, project / "cluster", kill_worker)
     assert report.prepared == len(NAMES) + 1
     assert [problem.take for problem in report.problems] == ["takes/broken.bvh"]
-    local, cluster_files = content(project / "local"), content(project / "cluster")
-    assert local.keys() == cluster_files.keys()
-    assert [name for name in local if local[name] != cluster_files[name]] == []
+    assert differing(project / "local", project / "cluster") == []
     assert not list(project.glob("*.building"))
+
+
+def test_a_cluster_builds_the_same_bytes_though_a_machine_dies(
+    ray_nodes: Any, make_project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(*NAMES)
+    build(project, folder=project / "local", jobs=1)
+
+    def kill_node() -> bool:
+        found = ray_nodes.running("unpack_and_run")[:1]
+        for _, node in found:
+            ray_nodes.kill(node)
+        return bool(found)
+
+    assert build_and_hunt(project, project / "cluster", kill_node).prepared == len(NAMES)
+    assert len(ray_nodes.nodes) == 1
+    assert differing(project / "local", project / "cluster") == []
+    # When the last one dies, there is nobody left to wait for: refused, and the database is as it was.
+    monkeypatch.setattr(ray_cluster, "_BARE_SECONDS", 0.5)
+    refused = build_and_hunt(project, project / "cluster", kill_node)
+    assert "has had no processor" in refused.message and "ray start" in refused.remedy
+    assert differing(project / "local", project / "cluster") == []
+
+
+def command(project: Path, *options: str, before: str = "", **environment: str) -> tuple[int, Any]:
+    """``ambulo build`` in a process of its own, as a program must that is a client; its exit code and JSON."""
+    code = f"{before}\nimport sys\nfrom ambulo.cli.main import main\nmain(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "build", str(project), "--json", *options],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_cluster_that_sees_no_files_is_reached_by_its_client_server(
+    far_cluster: str, far_token: dict[str, str], make_project: Callable[..., Path]
+) -> None:
+    project = make_project(*NAMES[:4])
+    (project / "takes" / "broken.bvh").write_text("HIERARCHY\nnonsense")
+    build(project, folder=project / "local", jobs=1)
+    engine = f"ray://{far_cluster}"
+    code, report = command(project, "--folder", str(project / "far"), "--engine", engine, **far_token)
+    assert code == 0 and report["prepared"] == 5, report
+    assert [problem["take"] for problem in report["problems"]] == ["takes/broken.bvh"]
+    assert differing(project / "local", project / "far") == []
+    other = "import ray; ray.__version__ = '2.0.0'"
+    code, refused = command(project, "--force", "--engine", engine, before=other, **far_token)
+    assert code == 2 and "ersion mismatch" in refused["error"]["message"] and "2.0.0" in refused["error"]["message"]
+    assert "same versions" in refused["error"]["remedy"]
+    code, refused = command(project, "--force", "--engine", engine)
+    assert code == 2 and "wants a token" in refused["error"]["message"]
+
+
+def test_a_cluster_whose_head_dies_ends_the_build(ray_head: Any, make_project: Callable[..., Path]) -> None:
+    project = make_project(*NAMES)
+    build(project, jobs=1)
+    before = content(project / "database")
+    dead = threading.Event()
+
+    def kill_head() -> None:
+        while not dead.wait(0.001):
+            if ray_head.running("unpack_and_run"):
+                ray_head.kill(ray_head.nodes[0])
+                dead.set()
+
+    hunter = threading.Thread(target=kill_head)
+    hunter.start()
+    try:
+        impatient = "from ambulo.database.engines import ray_cluster; ray_cluster._LOST_SECONDS = 1.0"
+        address = ray_head.cluster.address
+        code, refused = command(project, "--engine", "ray", "--force", before=impatient, RAY_ADDRESS=address)
+    finally:
+        dead.set()
+        hunter.join()
+    assert not ray_head.nodes, "nobody was seen at work"
+    assert code == 2 and "the head of the Ray cluster" in refused["error"]["message"]
+    assert "run the same command again" in refused["error"]["remedy"]
+    assert content(project / "database") == before
+
+
+def test_a_machine_without_ambulo_is_refused(ray_nodes: Any, make_project: Callable[..., Path]) -> None:
+    project = make_project(*NAMES)
+    with (
+        ray_nodes.without(Path(ambulo.__file__).parent),
+        pytest.raises(DatabaseError, match="has no ambulo") as refused,
+    ):
+        build(project, engine="ray")
+    assert "install the same version" in str(refused.value.remedy)
+
+
+def refusal(place: str) -> DatabaseError:
+    """What comes of asking for a cluster there."""
+    with pytest.raises(DatabaseError) as refused, ray_cluster.connected(ray_cluster.import_ray(), place, 1):
+        pass
+    assert refused.value.key == "engine" and "ray://HOST:10001" in str(refused.value.remedy)
+    return refused.value
+
+
+def test_an_address_where_nobody_answers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        nobody = f"127.0.0.1:{probe.getsockname()[1]}"
+    assert "nobody answers" in refusal(nobody).message
+    assert "no address" in refusal("head").message
+    monkeypatch.setenv("RAY_ADDRESS", nobody)
+    assert f"{nobody} cannot be reached" in refusal("").message
+    monkeypatch.setattr(ray_cluster, "_ANSWER_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as other:  # listens, and says nothing
+        assert "is no Ray" in refusal(f"127.0.0.1:{other.getsockname()[1]}").message
 
 
 def test_a_machine_that_sees_no_files_is_sent_them(tmp_path: Path) -> None:

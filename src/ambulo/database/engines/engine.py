@@ -47,15 +47,27 @@ def create_engine(name: str) -> Engine:
     Raises:
         ProjectError: there is no such engine.
     """
-    kind, _, address = name.partition("://")
-    if kind == "local" and not address:
+    address = cluster_address(name)
+    if address is None:
         from ambulo.database.engines.local import LocalEngine
 
         return LocalEngine()
-    if kind == "ray":
-        from ambulo.database.engines.ray_engine import RayEngine
+    from ambulo.database.engines.ray_engine import RayEngine
 
-        return RayEngine(address)
+    return RayEngine(address)
+
+
+def cluster_address(name: str) -> str | None:
+    """The address of an engine's Ray cluster, empty for ``ray`` alone; None for the engine ``local``.
+
+    Raises:
+        ProjectError: there is no such engine.
+    """
+    kind, colon, address = name.partition("://")
+    if kind == "ray" and bool(colon) == bool(address):
+        return address
+    if name == "local":
+        return None
     raise ProjectError(
         f"there is no engine {name!r}; {nearest_names(kind, ENGINES)}",
         key="engine",
