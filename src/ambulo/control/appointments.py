@@ -10,22 +10,32 @@ from numpy.typing import NDArray
 from ambulo.control.commitments import NOBODY, Commitments
 from ambulo.control.events import Markers, best_entry, event_key, find_markers
 from ambulo.control.intent import Intent
+from ambulo.errors import QueryError
 
 if TYPE_CHECKING:
-    from ambulo.control.database_controller import DatabaseController
+    from ambulo.control.frame_sets import FrameSets
     from ambulo.control.player_state import PlayerState
+    from ambulo.control.settings import SearchSettings
+    from ambulo.database.database import Database
 
 
 class Appointments:
     """The events of the characters of one controller. Nothing is remembered here but what the database says."""
 
-    def __init__(self, controller: DatabaseController) -> None:
-        search = controller.settings.search
-        self._controller = controller
-        self._lead = round(search.event_lead * controller.database.rate)
-        self._wait = round(search.event_wait * controller.database.rate)
+    def __init__(
+        self,
+        database: Database,
+        features: NDArray[np.float32],
+        coefficients: NDArray[np.float64],
+        frame_sets: FrameSets,
+        search: SearchSettings,
+    ) -> None:
+        self._database, self._features, self._coefficients = database, features, coefficients
+        self._frame_sets = frame_sets
+        self._lead = round(search.event_lead * database.rate)
+        self._wait = round(search.event_wait * database.rate)
         self._markers: dict[str, Markers] = {}
-        self._tags: dict[int, str] = {event_key(tag): tag for tag in controller.database.tags}
+        self._tags: dict[int, str] = {event_key(tag): tag for tag in database.tags}
 
     def markers(self, tag: str) -> Markers:
         """Where ranges of a tag begin.
@@ -34,7 +44,7 @@ class Appointments:
             QueryError: there is none that can be shown.
         """
         if tag not in self._markers:
-            self._markers[tag] = find_markers(self._controller.database, tag, self._lead)
+            self._markers[tag] = find_markers(self._database, tag, self._lead)
         return self._markers[tag]
 
     def before(
@@ -52,7 +62,8 @@ class Appointments:
             return commitments, np.zeros(count, np.uint8), NOBODY
         commitments = commitments.copy()
         for n, (tag, seconds) in asked:
-            self._ask(commitments, n, tag, seconds, dt)
+            if intent.on_missing == "raise" or self._can_show(tag):
+                self._ask(commitments, n, tag, seconds, dt)
         for n in np.flatnonzero((commitments.event >= 0) & (commitments.marker < 0)).tolist():
             self._plan(commitments, state, intent, n)
         # A jump is made in the step that begins nearest to its time.
@@ -67,7 +78,7 @@ class Appointments:
 
     def entries(self, commitments: Commitments, who: NDArray[np.int64]) -> NDArray[np.int64]:
         """The frames to jump to, so that each marker is shown in the seconds that are left."""
-        ahead = np.rint(commitments.seconds[who] * self._controller.database.rate).astype(np.int64)
+        ahead = np.rint(commitments.seconds[who] * self._database.rate).astype(np.int64)
         frames: NDArray[np.int64] = commitments.marker[who] - np.maximum(ahead, 0)
         return frames
 
@@ -80,6 +91,15 @@ class Appointments:
         commitments.clear(done)
         return commitments
 
+    def _can_show(self, tag: str) -> bool:
+        """Whether there is a range of that tag; where there is none, that is told once."""
+        try:
+            self.markers(tag)
+        except QueryError as error:
+            self._frame_sets.missing.tell(f"the event {tag!r}", error)
+            return False
+        return True
+
     def _ask(self, commitments: Commitments, n: int, tag: str, seconds: float, dt: float) -> None:
         key = event_key(tag)
         known = commitments.event[n] == key and abs(commitments.seconds[n] - seconds) <= 1.5 * dt
@@ -91,15 +111,14 @@ class Appointments:
         commitments.event[n], commitments.seconds[n] = key, seconds
 
     def _plan(self, commitments: Commitments, state: PlayerState, intent: Intent, n: int) -> None:
-        controller = self._controller
-        rate = controller.database.rate
+        rate = self._database.rate
         remaining = float(commitments.seconds[n]) * rate
         if remaining > self._lead + self._wait:
             return
         playhead = float(state.playhead[n])
-        run_stop = int(controller.run_stops_of(intent, n)[int(playhead)])
+        run_stop = int(self._frame_sets.of_character(intent, n).run_stops[int(playhead)])
         entry = best_entry(
-            controller.features, controller.pose_coefficients, self.markers(self._tags[int(commitments.event[n])]),
+            self._features, self._coefficients, self.markers(self._tags[int(commitments.event[n])]),
             playhead, run_stop, remaining, self._wait,
         )  # fmt: skip
         if entry is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.control.intent import Intent, Tags
+from ambulo.control.missing import OnMissing
 from ambulo.control.scripts import Script
 from ambulo.errors import ControlError
 
@@ -23,11 +24,13 @@ class AskingScript:
         script: says where to go.
         preferred_tags: of every step.
         events: tag and second of the script at which its range shall begin, in order of time.
+        on_missing: what happens where the data has no such tag, see :class:`ambulo.control.intent.Intent`.
     """
 
     script: Script
     preferred_tags: Tags = ()
     events: tuple[tuple[str, float], ...] = ()
+    on_missing: OnMissing = "raise"
 
     @property
     def name(self) -> str:
@@ -38,7 +41,12 @@ class AskingScript:
         """See :class:`ambulo.control.scripts.Script`. The next event is counted down."""
         intent = self.script.intent(time, positions, facings)
         ahead = [(tag, at - time) for tag, at in self.events if at - time >= 0.0]
-        return replace(intent, preferred_tags=self.preferred_tags, event=ahead[0] if ahead else None)
+        return replace(
+            intent,
+            preferred_tags=self.preferred_tags or intent.preferred_tags,
+            event=ahead[0] if ahead else intent.event,
+            on_missing=self.on_missing,
+        )
 
     def __getattr__(self, name: str) -> Any:
         # A path script has a path; what is asked besides changes nothing of it.

@@ -10,6 +10,7 @@ transition like any other, smoothed by the wrappers around the chain.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,8 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.control.controller import join, take
 from ambulo.control.events import event_key
 from ambulo.control.intent import Intent, Tags
+from ambulo.control.missing import Missing, OnMissing
 from ambulo.control.pose import Pose
 from ambulo.control.step_checks import check_step, raise_foreign_state
+from ambulo.database.tag_query import as_query
 from ambulo.database.tags import unknown_tag
 from ambulo.errors import ControlError, QueryError, nearest_names
 from ambulo.motion.skeleton import Skeleton
@@ -91,6 +94,7 @@ class ControllerChain:
                     remedy="make the levels with control.create.CONTROLLERS[name](database, index, settings), "
                     "and wrap the chain: FootLock(Inertialize(chain), foot_geometry(database))",
                 )
+        self._missing = Missing("")
         first = self.levels[0].controller
         for level in self.levels[1:]:
             check_alike(first, level.controller, self.levels[0].name, level.name)
@@ -133,7 +137,7 @@ class ControllerChain:
         """One step of N characters; :attr:`Pose.levels` says who answered. See :meth:`Controller.step`.
 
         Raises:
-            QueryError: no level has what is asked.
+            QueryError: no level has what is asked, and the intent does not pass over what is missing.
         """
         if type(state) is not ChainState or not 0 <= int(state.level.max(initial=0)) < len(self.levels):
             raise_foreign_state()
@@ -192,7 +196,8 @@ class ControllerChain:
             who = np.arange(count) if members is None else members
             if plain:
                 for start in {int(level) for level in state.first[who]}:
-                    wanted[who[state.first[who] == start]] = self._first_able((start,), required, None)
+                    level = self._able((start,), required, None, intent.on_missing)
+                    wanted[who[state.first[who] == start]] = level
                 continue
             for n in who.tolist():
                 event = events[n]
@@ -202,9 +207,24 @@ class ControllerChain:
                     starts = (int(state.level[n]), *starts)
                 question = (required, tag, starts)
                 if question not in chosen:
-                    chosen[question] = self._first_able(starts, required, tag)
+                    chosen[question] = self._able(starts, required, tag, intent.on_missing)
                 wanted[n] = chosen[question]
         return wanted
+
+    def _able(self, starts: tuple[int, ...], required: Tags, event: str | None, on_missing: OnMissing) -> int:
+        """The first level that has what is asked; where none has, the first with as much of it as any has."""
+        if on_missing == "raise":
+            return self._first_able(starts, required, event)
+        kept: Tags = ()
+        for tag in dict.fromkeys(required):
+            as_query(tag)  # what is no question at all is refused in any case
+            with contextlib.suppress(QueryError):
+                self._first_able(starts, (*kept, tag), None)
+                kept = (*kept, tag)
+        # What is not kept is passed over, and told, by the level that answers.
+        with contextlib.suppress(QueryError):
+            return self._first_able(starts, kept, event)
+        return self._first_able(starts, kept, None)
 
     def _first_able(self, starts: tuple[int, ...], required: Tags, event: str | None) -> int:
         """The first level that has all required tags and, where one is asked for, the event."""
@@ -242,12 +262,15 @@ class ControllerChain:
             return intent
         everywhere = {name for level in self.levels for name in level.controller.database.tags}
         for name in sorted(foreign - everywhere):
-            error = unknown_tag(name, everywhere, key="preferred_tags")
-            raise QueryError(
-                f"no database of the chain ({self._names()}) knows a preference: {error.message}",
-                key=error.key,
-                remedy=error.remedy,
+            unknown = unknown_tag(name, everywhere, key="preferred_tags")
+            error = QueryError(
+                f"no database of the chain ({self._names()}) knows a preference: {unknown.message}",
+                key=unknown.key,
+                remedy=unknown.remedy,
             )
+            if intent.on_missing == "raise":
+                raise error
+            self._missing.tell(f"the tag {name!r}", error)
         kept: list[Any] = [
             tags if isinstance(tags, str) else tuple(name for name in tags if name not in foreign)
             for tags in preferred

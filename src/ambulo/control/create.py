@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ambulo.control.controller import Controller
@@ -27,9 +27,16 @@ def _blocks(database: Database, index: SearchIndex, settings: ControlSettings) -
     return Blocks(database, index, settings)
 
 
+def _blended_matching(database: Database, index: SearchIndex, settings: ControlSettings) -> Controller:
+    from ambulo.control.blended_matching import BlendedMatching
+
+    return BlendedMatching(database, index, settings)
+
+
 CONTROLLERS: dict[str, Callable[[Database, SearchIndex, ControlSettings], Controller]] = {
     "motion_matching": _motion_matching,
     "blocks": _blocks,
+    "blended_matching": _blended_matching,
 }
 """Bare controllers by name, without their wrappers."""
 
@@ -49,15 +56,44 @@ def create_controller(
     Raises:
         ControlError: there is no controller of that name; lists the nearest.
     """
+    settings = settings or ControlSettings()
+    return _wrap(_bare(name, database, index, settings), database, settings)
+
+
+def create_chain(
+    name: str,
+    levels: Sequence[tuple[str, Database, SearchIndex, ControlSettings]],
+    settings: ControlSettings | None = None,
+) -> Controller:
+    """The same stack around a chain of databases, the special ones first (S0.13, S0.14).
+
+    Args:
+        name: a key of :data:`CONTROLLERS`, of all levels.
+        levels: name, database, index and settings of each; which tags are shown by default is each one's own.
+        settings: of the wrappers; the first level's where None.
+
+    Raises:
+        ControlError: there is no controller of that name, or the levels do not fit together.
+    """
+    from ambulo.control.chain import ControllerChain
+
+    bare = [(title, _bare(name, database, index, own)) for title, database, index, own in levels]
+    chain = ControllerChain(bare)  # type: ignore[arg-type]
+    return _wrap(chain, levels[0][1], settings or levels[0][3])
+
+
+def _bare(name: str, database: Database, index: SearchIndex, settings: ControlSettings) -> Controller:
+    maker = CONTROLLERS.get(name)
+    if maker is None:
+        raise ControlError(f"no controller {name!r}; {nearest_names(name, CONTROLLERS)}", key="controller")
+    return maker(database, index, settings)
+
+
+def _wrap(bare: Controller, database: Database, settings: ControlSettings) -> Controller:
     from ambulo.control.above_ground import AboveGround, ground_feet
     from ambulo.control.foot_lock import FootLock, foot_geometry
     from ambulo.control.inertialization import Inertialize
 
-    settings = settings or ControlSettings()
-    maker = CONTROLLERS.get(name)
-    if maker is None:
-        raise ControlError(f"no controller {name!r}; {nearest_names(name, CONTROLLERS)}", key="controller")
-    bare = maker(database, index, settings)
     smooth = Inertialize(bare, settings.inertialize)
     if is_quadruped(database.skeleton):
         # A lock of two legs that bend thrice pulls the hips about: worse than what the data itself slides.

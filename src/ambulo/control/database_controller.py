@@ -7,26 +7,25 @@ search says whether to jump and where to. What is shown then is up to the contro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ambulo.control.appointments import Appointments
-from ambulo.control.commitments import NOBODY, Commitments, no_commitments
+from ambulo.control.commitments import no_commitments
 from ambulo.control.controller import generator_of, start_arrays
 from ambulo.control.explanation import Explanation
 from ambulo.control.frame_search import FrameSearch
-from ambulo.control.frame_sets import FrameSet, FrameSets
+from ambulo.control.frame_sets import FrameSets
 from ambulo.control.intent import Intent, Tags
-from ambulo.control.kernel_arrays import FrameArrays, Planned, Playing, PoseArrays, Shown, Ties, Wishes, empty_plan
-from ambulo.control.memory import Memory, blank_memory
+from ambulo.control.kernel_arrays import FrameArrays, PoseArrays, Shown
+from ambulo.control.memory import blank_memory
+from ambulo.control.planner import Plan, Planner
 from ambulo.control.player_state import PlayerState as PlayerState
 from ambulo.control.pose import Pose
-from ambulo.control.query_layout import query_layout
 from ambulo.control.settings import ControlSettings
 from ambulo.control.simulation_object import simulation_pose, start_simulation
-from ambulo.control.step_checks import check_state, check_step, raise_foreign_state, raise_not_finite
+from ambulo.control.step_checks import check_state, raise_foreign_state
 from ambulo.errors import ControlError, QueryError, nearest_names
 from ambulo.motion.skeleton import Skeleton
 
@@ -34,36 +33,7 @@ if TYPE_CHECKING:
     from ambulo.database.database import Database
     from ambulo.matching.index import SearchIndex
 
-NOWHERE = np.zeros(0, np.bool_)
-
 _Self = TypeVar("_Self", bound="DatabaseController")
-
-
-class Plan(NamedTuple):
-    """What a step decides before anything is shown; fields as in :class:`PlayerState` where they have the same name.
-
-    Attributes:
-        planned: what the kernel found out.
-        jump: int64 ``[N]``, frame to jump to, -1 to go on.
-        transitioned: bool ``[N]``.
-        stops: int64 ``[N]``, where each character's run ends.
-        memory, commitments: after the step.
-        groups: characters of equal tags and their frames.
-    """
-
-    planned: Planned
-    query: NDArray[np.float32]
-    query_frame: NDArray[np.int64]
-    chosen_frame: NDArray[np.int64]
-    tag_set: NDArray[np.int64]
-    eager: NDArray[np.bool_]
-    numbers: NDArray[np.int64]
-    jump: NDArray[np.int64]
-    transitioned: NDArray[np.bool_]
-    stops: NDArray[np.int64]
-    memory: Memory
-    commitments: Commitments
-    groups: list[tuple[NDArray[np.int64], FrameSet]]
 
 
 class DatabaseController:
@@ -95,8 +65,6 @@ class DatabaseController:
         patience: float,
         pose_emphasis: float = 1.0,
     ) -> None:
-        from ambulo.control import query_kernels
-
         if index.feature_set.frame_count != database.frame_count:
             raise QueryError(
                 f"the index is of {index.feature_set.frame_count} frames, the database has {database.frame_count}",
@@ -111,22 +79,24 @@ class DatabaseController:
         self.weights = self.schema.checked_weights(weights)
         self.patience = patience
         self.pose_emphasis = pose_emphasis
-        self.frame_search = FrameSearch(database, index, settings.search, self.weights, pose_emphasis)
         self.frame_sets = FrameSets(database, index, settings.search, minimum_run)
-        self._query_kernels = query_kernels
         self._features = np.ascontiguousarray(index.feature_set.raw, np.float32)
         # Plain arrays of the memory maps: a kernel would look at a map's class anew in every call.
         self._frames = FrameArrays(*(np.asarray(getattr(database, name)) for name in FrameArrays._fields))
         self._parents = np.ascontiguousarray(database.skeleton.parents, np.int32)
-        self._constants = settings.simulation.constants()
-        search = settings.search
-        self._limits = np.array([search.velocity_change, search.facing_change, interval, patience, search.rest_speed])
-        self._layout = query_layout(self.schema)
-        self._brief_frames = round(search.memory_brief * database.rate)
-        self._margin_frames = round(search.memory_margin * database.rate)
-        self._free = NOWHERE if database.transition_ok.all() else database.transition_ok
-        self._appointments = Appointments(self)
-        self._everyone: dict[int, NDArray[np.int64]] = {}
+        self._weigh(self.weights)
+
+    def _weigh(self, weights: NDArray[np.float32]) -> None:
+        """Make all that depends on the weights."""
+        self.weights = weights
+        self.frame_search = FrameSearch(
+            self.database, self.index, self.settings.search, weights, self.pose_emphasis, self.frame_sets.missing
+        )
+        self.planner = Planner(
+            self.database, self._features, self.settings, self.frame_search, self.frame_sets,
+            interval=self.interval, patience=self.patience,
+        )  # fmt: skip
+        self._constants = self.planner.rules.constants
 
     @property
     def skeleton(self) -> Skeleton:
@@ -136,7 +106,7 @@ class DatabaseController:
     @property
     def trajectory_times(self) -> NDArray[np.float64]:
         """Seconds ahead of the K points of ``Pose.trajectory_positions``, float64 ``[K]``."""
-        return self._layout.times
+        return self.planner.rules.layout.times
 
     def with_weights(self: _Self, weights: Mapping[str, float]) -> _Self:
         """The same controller with some feature groups weighted otherwise.
@@ -155,10 +125,7 @@ class DatabaseController:
                 raise QueryError(f"the weight of {name!r} is {weight!r}, not a number", key=name) from None
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other.weights = self.schema.checked_weights(values)
-        other.frame_search = FrameSearch(
-            self.database, self.index, self.settings.search, other.weights, self.pose_emphasis
-        )
+        other._weigh(self.schema.checked_weights(values))
         return other
 
     def start(
@@ -216,8 +183,8 @@ class DatabaseController:
         query = np.repeat(self._features[:1], count, axis=0)
         tag_set = np.empty(count, np.int64)
         for required, preferred, members in intent.groups():
-            frame_set = self.frame_sets.of(required, preferred)
-            who = self._all(count) if members is None else members
+            frame_set = self.frame_sets.of(required, preferred, intent.on_missing)
+            who = self.planner.all_of(count) if members is None else members
             tag_set[who] = frame_set.key
             if same:
                 # The pose that was shown, and the future that was last asked for.
@@ -243,86 +210,9 @@ class DatabaseController:
         """The state as this controller's kind."""
         return state
 
-    def _plan(self, state: PlayerState, intent: Intent, dt: float) -> Plan:
-        """Move the simulation objects, decide who searches, and search."""
+    def _plan(self, state: Any, intent: Intent, dt: float) -> Plan:
         check_state(state, self.state_kind, self.schema.dimension_count, "query")
-        count = len(state.playhead)
-        check_step(count, intent, dt)
-        planned = empty_plan(count, len(self._layout.times), self.schema.dimension_count)
-        jump, transitioned = np.full(count, -1, np.int64), np.zeros(count, np.bool_)
-        query, query_frame, chosen_frame, tag_set = state.query, state.query_frame, state.chosen_frame, state.tag_set
-        eager, numbers = state.eager, state.numbers
-        playing = Playing(*(getattr(state, name) for name in Playing._fields))
-        commitments, busy, entered = self._appointments.before(state, intent, dt)
-        ties = Ties(commitments.stop, busy, self._free)
-        groups, jumped = [], []
-        for required, preferred, members in intent.groups():
-            frame_set = self.frame_sets.of(required, preferred)
-            who = self._all(count) if members is None else members
-            groups.append((who, frame_set))
-            # Something else is asked than what was last searched for, or a number, which may have changed.
-            other = (state.tag_set if members is None else state.tag_set[who]) != frame_set.key
-            if intent.numbers or other.any():
-                asks = (busy[who] == 0) & (other | bool(intent.numbers))
-                busy[who[asks]] = 3
-            searching = self._query_kernels.plan(
-                who, Wishes(intent.velocity, intent.facing), playing, ties, frame_set.run_stops, self._features,
-                self._layout, self._constants, self._limits, dt * self.database.rate, dt, planned,
-            )  # fmt: skip
-            if searching < -count:
-                raise_foreign_state()
-            if searching < 0:
-                raise_not_finite(-1 - searching)
-            if (searching or len(entered)) and query is state.query:
-                query, query_frame = query.copy(), query_frame.copy()
-                chosen_frame, tag_set, eager = chosen_frame.copy(), tag_set.copy(), eager.copy()
-                numbers = numbers.copy()
-            if searching:
-                seekers = who if searching == len(who) else who[planned.due[who]]
-                asked, leaving = planned.query[seekers], planned.current[seekers]
-                self.frame_search.ask_numbers(asked, intent, seekers)
-                hurried = planned.eager[seekers]
-                skips = state.memory.skips(seekers, self.settings.search.memory)
-                found = self.frame_search.search(frame_set, asked, leaving, hurried, skips, tuple(intent.numbers))
-                transitioned[seekers] = found != leaving
-                jump[seekers] = np.where(found == leaving, -1, found)
-                query[seekers], query_frame[seekers] = asked, leaving
-                chosen_frame[seekers], tag_set[seekers], eager[seekers] = found, frame_set.key, hurried
-                numbers[seekers] = self.frame_search.number_bits(intent)
-                jumped.append(seekers[found != leaving])
-            own = entered[np.isin(entered, who)] if len(entered) else entered
-            if len(own):
-                jump[own] = self._appointments.entries(commitments, own)
-                transitioned[own], eager[own] = True, False
-                query_frame[own], chosen_frame[own], tag_set[own] = -1, jump[own], frame_set.key
-                jumped.append(own)
-        start = np.where(jump >= 0, jump, state.playhead.astype(np.int64))
-        if len(groups) == 1:
-            stops = np.maximum(groups[0][1].run_stops[start], commitments.stop)
-        else:
-            stops = np.empty(count, np.int64)
-            for who, frame_set in groups:
-                stops[who] = np.maximum(frame_set.run_stops[start[who]], commitments.stop[who])
-        memory = self._remember(state, jumped, jump, planned, dt)
-        transitioned |= state.arriving
-        return Plan(
-            planned, query, query_frame, chosen_frame, tag_set, eager, numbers, jump, transitioned, stops, memory,
-            commitments, groups,
-        )  # fmt: skip
-
-    def _remember(
-        self, state: PlayerState, jumped: list[NDArray[np.int64]], jump: NDArray[np.int64], planned: Planned, dt: float
-    ) -> Memory:
-        """The memory after a step in which some jumped; whoever changes its mind too often searches later."""
-        movers = np.concatenate(jumped) if jumped else NOBODY
-        if not len(movers):
-            return state.memory.older(dt)
-        left = state.playhead[movers].astype(np.int64)
-        if self.settings.search.dwell > 0.0:
-            # Who changes its mind again and again keeps to the new choice for a while, or it never finishes a step.
-            hasty = movers[state.memory.is_hasty(movers, left, self._brief_frames)]
-            planned.timer[hasty] = np.maximum(planned.timer[hasty], self.settings.search.dwell)
-        return state.memory.later(dt, movers, left, jump[movers], self._margin_frames, self._brief_frames)
+        return self.planner.plan(state, intent, dt)
 
     def _state_after(self, plan: Plan, shown: Shown, dt: float) -> PlayerState:
         """What is remembered of a step."""
@@ -331,7 +221,7 @@ class DatabaseController:
             shown.playhead, planned.timer, planned.wish, planned.impatience, shown.root, planned.simulation, plan.query,
             plan.query_frame, plan.chosen_frame, plan.tag_set, plan.eager, plan.numbers,
             np.zeros(len(shown.playhead), np.bool_), plan.memory,
-            self._appointments.after(plan.commitments, dt, shown.playhead),
+            self.planner.appointments.after(plan.commitments, dt, shown.playhead),
         )  # fmt: skip
 
     def _pose_after(self, plan: Plan, shown: Shown, arrays: PoseArrays) -> Pose:
@@ -357,8 +247,7 @@ class DatabaseController:
     @property
     def pose_coefficients(self) -> NDArray[np.float64]:
         """Weight over scale of the dimensions that describe the pose, 0 for all others; float64 ``[D]``."""
-        of_pose = np.array([group.joint >= 0 for group in self.schema.groups])
-        return self.index.feature_set.coefficients(np.where(of_pose, self.weights, 0.0))
+        return self.frame_search.pose_coefficients
 
     def check_asked(self, required: Tags, event: str | None) -> None:
         """Refuse required tags, or the tag of an event, that this database cannot show.
@@ -368,14 +257,7 @@ class DatabaseController:
         """
         self.frame_sets.of(required, ())
         if event is not None:
-            self._appointments.markers(event)
-
-    def run_stops_of(self, intent: Intent, character: int) -> NDArray[np.int64]:
-        """Where runs end for what a character is asked, int64 ``[F]``."""
-        for required, preferred, members in intent.groups():
-            if members is None or character in members:
-                return self.frame_sets.of(required, preferred).run_stops
-        raise ControlError(f"character {character} of {intent.count}", key="character")
+            self.planner.appointments.markers(event)
 
     def explain(self, state: PlayerState, character: int = 0) -> Explanation:
         """Why a character shows what it shows: its last search again, with costs by feature group."""
@@ -404,11 +286,6 @@ class DatabaseController:
             preferred_tags=frame_set.preferred,
             candidate_count=frame_set.candidate_count,
             filtered=dict(frame_set.filtered),
+            passed_over=dict(frame_set.passed_over),
             age=float(self.interval - state.timer[character]),
         )
-
-    def _all(self, count: int) -> NDArray[np.int64]:
-        everyone = self._everyone.get(count)
-        if everyone is None:
-            everyone = self._everyone[count] = np.arange(count)
-        return everyone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Explanation:
         preferred_tags: tags that made candidates cost less.
         level: which database of a chain answered; 0 is the first.
         database: its name.
+        passed_over: tag -> why it does not count, where :attr:`ambulo.control.intent.Intent.on_missing` lets the
+            character go on without what the data does not have.
     """
 
     winner: Candidate
@@ -53,3 +55,4 @@ class Explanation:
     preferred_tags: tuple[str, ...] = ()
     level: int = 0
     database: str = ""
+    passed_over: dict[str, str] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ambulo.control.explanation import Candidate
 from ambulo.control.frame_sets import FrameSet
 from ambulo.control.intent import Intent, Tags
+from ambulo.control.missing import Missing
 from ambulo.control.settings import SearchSettings
 from ambulo.errors import ControlError, QueryError, nearest_names
 
@@ -27,6 +28,7 @@ class FrameSearch:
         settings: bias, emphasis of an impatient search, surroundings.
         weights: float32 ``[G]``, one a feature group.
         pose_emphasis: what the weights of joint features are multiplied by.
+        missing: what was passed over.
     """
 
     def __init__(
@@ -36,7 +38,9 @@ class FrameSearch:
         settings: SearchSettings,
         weights: NDArray[np.float32],
         pose_emphasis: float,
+        missing: Missing,
     ) -> None:
+        self.missing = missing
         self.index = index
         self.schema = index.feature_set.schema
         self.weights = weights
@@ -45,6 +49,8 @@ class FrameSearch:
         self._database = database
         self._bias = settings.bias
         of_pose = np.array([group.joint >= 0 for group in self.schema.groups])
+        self.pose_coefficients: NDArray[np.float64] = index.feature_set.coefficients(np.where(of_pose, weights, 0.0))
+        """Weight over scale of the dimensions that describe the pose, 0 for all others; ``[D]``."""
         own = (weights * np.where(of_pose, pose_emphasis, 1.0)).astype(np.float32)
         # None for the schema's own weights, for which the index is fastest.
         self._usual_weights = None if np.array_equal(own, self.schema.weights) else own
@@ -95,6 +101,55 @@ class FrameSearch:
             skips=skips,
         ).frames
 
+    def nearest(
+        self,
+        frame_set: FrameSet,
+        queries: NDArray[np.float32],
+        own: NDArray[np.int64],
+        eager: bool,
+        numbers: Tags,
+        count: int,
+        separation: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """The next best places after a character's own one, exactly, by one search for each.
+
+        Args:
+            frame_set: what may be shown.
+            queries: float32 ``[n, D]``, raw.
+            own: int64 ``[n]``, frames.
+            eager, numbers: the kind of the search.
+            count: K, places a query.
+            separation: frames by which places in one clip are apart, and from the own one, at least.
+
+        Returns:
+            Frames int64 ``[n, K]``, best first, -1 where there are no more; their costs float64 ``[n, K]``; what the
+            own frames cost, float64 ``[n]``.
+        """
+        weights = self.weights_for(eager, numbers)
+        found = np.full((len(own), count), -1, np.int64)
+        costs = np.full((len(own), count), np.inf)
+        skips = np.zeros((len(own), count + 1, 2), np.int64)
+        nobody = np.full(len(own), -1, np.int64)
+        rows = self.index.feature_set.raw[own].astype(np.float64)
+        own_costs = np.square((rows - queries) * self.index.feature_set.coefficients(weights)).sum(axis=1)
+        if frame_set.mask is not None:
+            own_costs -= [frame_set.mask.bonus(int(frame)) for frame in own]
+        last = own
+        for place in range(count):
+            clips = np.searchsorted(self.index.clip_starts, last, side="right") - 1
+            skips[:, place, 0] = np.maximum(last - separation + 1, self.index.clip_starts[clips])
+            skips[:, place, 1] = np.minimum(last + separation, self.index.clip_stops[clips])
+            skips[last < 0, place] = 0
+            result = self.index.search(
+                queries, current=nobody, mask=frame_set.mask, weights=weights,
+                skips=np.ascontiguousarray(skips[:, : place + 1]),
+            )  # fmt: skip
+            last = found[:, place] = result.frames
+            costs[:, place] = result.costs
+            if (last < 0).all():
+                break
+        return found, costs, own_costs
+
     def weights_for(self, eager: bool, numbers: Tags) -> NDArray[np.float32] | None:
         """The weights of a search in which these numbers are asked: the others count nothing."""
         weights = self._eager_weights if eager else self._usual_weights
@@ -105,22 +160,30 @@ class FrameSearch:
         weights[unasked] = 0.0
         return weights
 
-    def ask_numbers(self, queries: NDArray[np.float32], intent: Intent, who: NDArray[np.int64]) -> None:
-        """Write the wanted numbers into raw queries."""
-        for name, values in intent.numbers.items():
-            groups = [group for group in self.schema.groups if group.channel == name]
-            if not groups:
-                known = [group.channel for group in self.schema.groups if group.channel]
-                raise QueryError(
-                    f"the number {name!r} is not compared; {nearest_names(name, known)}",
-                    key="numbers",
-                    remedy=f'list it in the project: [[features]] kind = "number", channel = "{name}"; then build',
-                )
-            queries[:, groups[0].start] = values[who]
+    def ask_numbers(self, queries: NDArray[np.float32], intent: Intent, who: NDArray[np.int64]) -> Tags:
+        """Write the wanted numbers into raw queries; returns the names of those that are compared.
 
-    def number_bits(self, intent: Intent) -> int:
-        """The numbers that an intent asks for, a bit each."""
-        return sum(1 << place for place, name in enumerate(self._channels) if name in intent.numbers)
+        Raises:
+            QueryError: one is not, and the intent does not pass over what is missing.
+        """
+        for name, values in intent.numbers.items():
+            if name in self._channels:
+                group = next(group for group in self.schema.groups if group.channel == name)
+                queries[:, group.start] = values[who]
+                continue
+            error = QueryError(
+                f"the number {name!r} is not compared; {nearest_names(name, self._channels)}",
+                key="numbers",
+                remedy=f'list it in the project: [[features]] kind = "number", channel = "{name}"; then build',
+            )
+            if intent.on_missing == "raise":
+                raise error
+            self.missing.tell(f"the number {name!r}", error)
+        return tuple(name for name in self._channels if name in intent.numbers)
+
+    def number_bits(self, numbers: Tags) -> int:
+        """The numbers of a search, a bit each."""
+        return sum(1 << place for place, name in enumerate(self._channels) if name in numbers)
 
     def numbers_of(self, bits: int) -> Tags:
         """Back from :meth:`number_bits`."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.control.intent import Tags
+from ambulo.control.intent import Intent, Tags
+from ambulo.control.missing import Missing, OnMissing
 from ambulo.control.settings import SearchSettings
 from ambulo.database.tag_query import as_query
-from ambulo.errors import QueryError
+from ambulo.database.tags import unknown_tag
+from ambulo.errors import ControlError, QueryError
 
 if TYPE_CHECKING:
     from ambulo.database.database import Database
@@ -40,6 +42,7 @@ class FrameSet:
         mask: what the index searches, None for all of its frames.
         candidate_count: how many frames can be jumped to.
         filtered: tag or reason -> how many frames it took away.
+        passed_over: what was asked for and is not there -> why.
     """
 
     key: int
@@ -51,6 +54,10 @@ class FrameSet:
     mask: Any
     candidate_count: int
     filtered: dict[str, int]
+    passed_over: dict[str, str] = field(default_factory=dict)
+
+
+_Question = tuple[Tags, Tags, OnMissing]
 
 
 def canonical(tags: Tags) -> Tags:
@@ -76,29 +83,84 @@ class FrameSets:
         self.index = index
         self.settings = settings
         self._minimum_run_frames = max(round(minimum_run * database.rate), 1)
-        self._by_tags: OrderedDict[tuple[Tags, Tags], FrameSet] = OrderedDict()
-        self._asked: OrderedDict[int, tuple[Tags, Tags]] = OrderedDict()
+        self.missing = Missing(database.name)
+        self._by_tags: OrderedDict[_Question, FrameSet] = OrderedDict()
+        self._asked: OrderedDict[int, _Question] = OrderedDict()
         self._defaults = tuple(tag for tag in settings.default_tags if tag in database.tags)
 
-    def of(self, required: Tags, preferred: Tags) -> FrameSet:
+    def of(self, required: Tags, preferred: Tags, on_missing: OnMissing = "raise") -> FrameSet:
         """The frames for these tags.
 
+        Args:
+            required: names, or questions.
+            preferred: names.
+            on_missing: whether a tag that nothing carries is refused, or passed over and told. Then of the required
+                ones each counts, in their order, with which there is still something to show.
+
         Raises:
-            QueryError: a tag is unknown, or no frame carries all required tags.
+            QueryError: a tag is unknown, or no frame carries all required tags; a question is none.
         """
-        found = self._by_tags.get((required, preferred))
+        found = self._by_tags.get((required, preferred, on_missing))
         if found is not None:
-            self._by_tags.move_to_end((required, preferred))
+            self._by_tags.move_to_end((required, preferred, on_missing))
+            return found
+        if on_missing == "report":
+            found = self._of_what_is_there(required, preferred)
+            _keep(self._by_tags, (required, preferred, on_missing), found, _KEPT_SETS)
+            _keep(self._asked, found.key, (required, preferred, on_missing), _KEPT_KEYS)
             return found
         # The same tags in any order, or twice, are the same question.
-        asked = canonical(required), canonical(preferred)
+        asked: _Question = canonical(required), canonical(preferred), on_missing
         found = self._by_tags.get(asked)
         if found is None:
             found = self._make(asked[0] or self._defaults, asked[1])
-        for question in {(required, preferred), asked}:
+        for question in {(required, preferred, on_missing), asked}:
             _keep(self._by_tags, question, found, _KEPT_SETS)
         _keep(self._asked, found.key, asked, _KEPT_KEYS)
         return found
+
+    def _of_what_is_there(self, required: Tags, preferred: Tags) -> FrameSet:
+        """The frames for those of the tags with which there is something to show."""
+        passed_over: dict[str, str] = {}
+
+        def pass_over(tag: str, error: QueryError) -> None:
+            self.missing.tell(f"the tag {tag!r}", error)
+            passed_over[tag] = error.message
+
+        liked: list[str] = []
+        for tag in dict.fromkeys(preferred):
+            if tag in self.database.tags:
+                liked.append(tag)
+            else:
+                pass_over(tag, unknown_tag(tag, self.database.tags))
+        kept: tuple[str, ...] = ()
+        for tag in dict.fromkeys(required):
+            as_query(tag)  # what is no question at all is refused in any case
+            try:
+                found = self.of((*kept, tag), ())
+                if found.mask is not None and not found.mask.candidate_count:
+                    raise QueryError(f"no frame with {' and '.join((*kept, tag))} can be jumped to")
+            except QueryError as error:
+                pass_over(tag, error)
+            else:
+                kept = (*kept, tag)
+        found = self.of(kept, tuple(liked))
+        if not passed_over:
+            return found
+        text = "\0".join(passed_over)
+        return replace(found, key=zlib.crc32(text.encode(), found.key), passed_over=passed_over)
+
+    def of_character(self, intent: Intent, character: int) -> FrameSet:
+        """The frames for what one character is asked.
+
+        Raises:
+            ControlError: there is no such character.
+            QueryError: as :meth:`of`.
+        """
+        for required, preferred, members in intent.groups():
+            if members is None or character in members:
+                return self.of(required, preferred, intent.on_missing)
+        raise ControlError(f"character {character} of {intent.count}", key="character")
 
     def of_key(self, key: int) -> FrameSet | None:
         """The frame set that a state remembers, if this controller has made it."""

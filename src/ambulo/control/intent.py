@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.control.missing import OnMissing
 from ambulo.errors import ControlError
 
 Tags = tuple[str, ...]
@@ -32,6 +33,10 @@ class Intent:
             each, in the channel's unit; the nearest frames win. The project must list the channel as a feature.
         event: ``(tag, seconds)``: a range with that tag shall begin in so many seconds (S0.58), chosen so that it fits
             the pose. None for none, or one entry a character. It is remembered: ask for it once, or count it down.
+        on_missing: what happens where the data has no such tag, number or event: ``"raise"`` refuses the step,
+            ``"report"`` goes on without it, and says so (a warning once, and
+            :attr:`ambulo.control.explanation.Explanation.passed_over`). Of the required tags each then counts, in their
+            order, with which there is still something to show. A game asks with ``"report"``, a tool with ``"raise"``.
 
     Raises:
         ControlError: the arrays do not have the shapes above. Velocities and facings that are not finite are refused
@@ -44,6 +49,7 @@ class Intent:
     preferred_tags: Tags | tuple[Tags, ...] = ()
     numbers: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
     event: Event | tuple[Event | None, ...] | None = None
+    on_missing: OnMissing = "raise"
 
     def __post_init__(self) -> None:
         velocity = float32_array(self.velocity, "velocity")
@@ -59,6 +65,8 @@ class Intent:
             object.__setattr__(self, key, _checked_tags((tags,) if isinstance(tags, str) else tags, key))
         if self.numbers:
             object.__setattr__(self, "numbers", _checked_numbers(self.numbers, len(velocity)))
+        if self.on_missing not in get_args(OnMissing):
+            raise ControlError(f"what is missing can be raised or reported, not {self.on_missing!r}", key="on_missing")
         if self.event is not None:
             object.__setattr__(self, "event", _checked_events(self.event, len(velocity)))
         object.__setattr__(self, "velocity", velocity)
@@ -82,6 +90,7 @@ class Intent:
             preferred_tags=rows(self.preferred_tags),
             numbers={name: values[characters] for name, values in self.numbers.items()},
             event=tuple(self.events()[n] for n in characters) if self.event is not None else None,
+            on_missing=self.on_missing,
         )
 
     def events(self) -> tuple[Event | None, ...]:

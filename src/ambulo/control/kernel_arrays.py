@@ -103,6 +103,48 @@ class QueryLayout(NamedTuple):
     slots: NDArray[np.int32]
 
 
+class Reach(NamedTuple):
+    """What characters with certain tags may be shown.
+
+    Attributes:
+        run_stops: int64 ``[F]``, see :class:`ambulo.control.frame_sets.FrameSet`.
+        features: float32 ``[F, D]``, raw.
+    """
+
+    run_stops: NDArray[np.int64]
+    features: Float
+
+
+class Rules(NamedTuple):
+    """What stays the same from step to step.
+
+    Attributes:
+        layout: of a query.
+        constants: of :class:`ambulo.control.settings.SimulationSettings`.
+        limits: float64, at the places ``VELOCITY_CHANGE`` to ``REST_SPEED`` of :mod:`ambulo.control.query_kernels`.
+    """
+
+    layout: QueryLayout
+    constants: NDArray[np.float64]
+    limits: NDArray[np.float64]
+
+
+class Pace(NamedTuple):
+    """How long a step is: in frames of the database, and in seconds."""
+
+    frames: float
+    seconds: float
+
+
+class BlendArrays(NamedTuple):
+    """Other places that are blended in; fields as in :class:`ambulo.control.blended_matching.BlendState`."""
+
+    places: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    speeds: NDArray[np.float64]
+    targets: NDArray[np.float64]
+
+
 class Shown(NamedTuple):
     """What the second half of a step fills besides the joints: the new playhead, root, contacts and nearest frame."""
 

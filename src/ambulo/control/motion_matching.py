@@ -79,7 +79,7 @@ class MotionMatching(DatabaseController):
         count = len(state.playhead)
         arrays, shown = empty_pose(count, len(self._parents)), empty_shown(count)
         self._kernels.advance(
-            self._all(count), state.playhead, plan.jump, state.root, plan.planned.simulation, plan.stops,
+            self.planner.all_of(count), state.playhead, plan.jump, state.root, plan.planned.simulation, plan.stops,
             plan.commitments.stop, self._frames, self._parents, self._constants, dt * self.database.rate, dt, arrays,
             shown,
         )  # fmt: skip

@@ -73,6 +73,19 @@ def project_controller(folder: str | Path, *, trained: Iterable[str] = ()) -> st
     return next(iter(project.controllers), DEFAULT_CONTROLLER)
 
 
+def project_fallback(folder: str | Path) -> tuple[Path, ...]:
+    """The projects that answer what this one cannot, in their order: ``fallback`` in its ``[play]`` table.
+
+    Args:
+        folder: as for :func:`project_settings`; there are none without a project file.
+
+    Raises:
+        ProjectError: the project file cannot be used.
+    """
+    project = _project_of(folder)
+    return () if project is None else tuple(project.folder / place for place in project.play.fallback)
+
+
 def _project_of(folder: str | Path) -> Project | None:
     folder = Path(folder)
     for place in (folder, folder.parent):

@@ -84,21 +84,15 @@ def rests(vx: float, vz: float, heading: float, root_row: Any, rest_speed: float
 
 @kernel
 def fill_query(
-    n: int,
-    moment: float,
-    last: int,
-    features: Any,
-    layout: Any,
-    root: Any,
-    simulation: Any,
-    goal_x: float,
-    goal_z: float,
-    constants: Any,
-    planned: Any,
+    n: int, moment: float, last: int, goal: tuple[float, float], playing: Any, features: Any, rules: Any, planned: Any
 ) -> None:
-    """Fill row ``n`` of the raw queries: the pose's features at a moment, the trajectory's from the prediction."""
+    """Fill row ``n`` of the raw queries: the pose's features at a moment, the trajectory's from the prediction.
+
+    ``goal`` is the desired velocity (x, z); the rest as in :func:`plan`.
+    """
+    root, simulation = playing.root, playing.simulation
     query, positions, directions = planned.query, planned.trajectory_positions, planned.trajectory_directions
-    slots, times = layout.slots, layout.times
+    slots, times = rules.layout.slots, rules.layout.times
     i = int(moment)
     a = moment - i
     if a > 0.0 and i < last:
@@ -108,7 +102,7 @@ def fill_query(
         for d in range(features.shape[1]):
             query[n, d] = features[i, d]
     s, c = math.sin(root[n, ROOT_HEADING]), math.cos(root[n, ROOT_HEADING])
-    y = spring_exponent(constants[VELOCITY_HALF_LIFE])
+    y = spring_exponent(rules.constants[VELOCITY_HALF_LIFE])
     row = simulation[n]
     for m in range(slots.shape[0]):
         dimension, k, component = slots[m, 0], slots[m, 1], slots[m, 2]
@@ -121,8 +115,8 @@ def fill_query(
         elif component <= DIRECTION_Z:
             x, z = float(directions[n, k, 0]), float(directions[n, k, 2])
         else:
-            _, x, _ = spring_velocity(row[VELOCITY], row[ACCELERATION], goal_x, y, times[k])
-            _, z, _ = spring_velocity(row[VELOCITY + 1], row[ACCELERATION + 1], goal_z, y, times[k])
+            _, x, _ = spring_velocity(row[VELOCITY], row[ACCELERATION], goal[0], y, times[k])
+            _, z, _ = spring_velocity(row[VELOCITY + 1], row[ACCELERATION + 1], goal[1], y, times[k])
         if component in (POSITION_X, DIRECTION_X, VELOCITY_X):
             query[n, dimension] = c * x - s * z
         else:
@@ -130,20 +124,7 @@ def fill_query(
 
 
 @kernel
-def plan(
-    members: Any,
-    wishes: Any,
-    playing: Any,
-    ties: Any,
-    run_stops: Any,
-    features: Any,
-    layout: Any,
-    constants: Any,
-    limits: Any,
-    frame_step: float,
-    dt: float,
-    planned: Any,
-) -> int:
+def plan(members: Any, wishes: Any, playing: Any, ties: Any, reach: Any, rules: Any, pace: Any, planned: Any) -> int:
     """Before the search: predict, decide who searches, and write their queries.
 
     ``planned.current`` becomes the continuing frame, or -1 where the playhead must leave (its clip or its tags end).
@@ -151,13 +132,8 @@ def plan(
 
     Args:
         members: int64, who these frames are for.
-        wishes, playing, ties, layout, planned: packs of :mod:`ambulo.control.kernel_arrays`; ``planned`` is filled.
-        run_stops: int64 ``[F]``, see :class:`ambulo.control.frame_sets.FrameSet`.
-        features: float32 ``[F, D]``, raw.
-        constants: of :class:`ambulo.control.settings.SimulationSettings`.
-        limits: float64, at the places ``VELOCITY_CHANGE`` to ``REST_SPEED``.
-        frame_step: database frames a step.
-        dt: seconds.
+        wishes, playing, ties, reach, rules, pace, planned: packs of :mod:`ambulo.control.kernel_arrays`; ``planned`` is
+            filled.
 
     Returns:
         How many characters search, ``-1 - n`` where the wish of character ``n`` is not finite, or ``-1 - N - n`` where
@@ -165,6 +141,9 @@ def plan(
     """
     velocity, facing = wishes.velocity, wishes.facing
     playhead, wish, root, simulation = playing.playhead, playing.wish, playing.root, playing.simulation
+    run_stops, features = reach.run_stops, reach.features
+    constants, limits = rules.constants, rules.limits
+    dt = pace.seconds
     searching = 0
     count = playhead.shape[0]
     for m in range(members.shape[0]):
@@ -175,13 +154,13 @@ def plan(
             return -1 - int(count) - int(n)
         vx, vz, heading = wish_of(n, velocity, facing, simulation)
         predict(
-            n, simulation, vx, vz, heading, constants, layout.times, planned.trajectory_positions,
+            n, simulation, vx, vz, heading, constants, rules.layout.times, planned.trajectory_positions,
             planned.trajectory_directions,
         )  # fmt: skip
         move(n, simulation, vx, vz, heading, constants, dt, planned.simulation)
         frame = int(playhead[n])
         last = max(run_stops[frame], ties.stops[n]) - 1
-        leave = playhead[n] + frame_step > last
+        leave = playhead[n] + pace.frames > last
         planned.timer[n] = playing.timer[n] - dt
         changed = wish_changed(vx, vz, heading, wish[n], limits[VELOCITY_CHANGE], limits[FACING_CHANGE])
         idle = is_disobeyed(vx, vz, root[n]) and not changed
@@ -207,7 +186,7 @@ def plan(
                 planned.impatience[n] = 0.0
             planned.wish[n, WISH_X], planned.wish[n, WISH_Z], planned.wish[n, WISH_HEADING] = vx, vz, heading
             planned.current[n] = -1 if leave else int(playhead[n] + 0.5)
-            fill_query(n, playhead[n], last, features, layout, root, simulation, vx, vz, constants, planned)
+            fill_query(n, playhead[n], last, (vx, vz), playing, features, rules, planned)
         else:
             planned.due[n] = False
             for c in range(3):

@@ -209,6 +209,37 @@ class BlockSettings:
 
 
 @dataclass(frozen=True)
+class BlendSettings:
+    """How several places of the database are blended (S0.8).
+
+    Attributes:
+        count: places at most, the character's own one with them; 1 is motion matching.
+        softness: what a place must cost more than the character's own to weigh 1/e of it, in the units of ``bias``.
+        separation: seconds; of places in one clip that are nearer than this only the best counts.
+        fade: seconds before two places cease to have the same feet on the ground at which the other one begins to fade
+            out.
+        margin: seconds before that in which it counts nothing any more.
+        half_life: seconds, how fast a share follows what it shall be.
+        slack: seconds by which feet may come down, or lift, earlier or later and still be in step.
+    """
+
+    count: int = 4
+    softness: float = 0.5
+    separation: float = 0.5
+    fade: float = 0.4
+    margin: float = 0.1
+    half_life: float = 0.1
+    slack: float = 0.05
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "a blend setting")
+        if self.margin >= self.fade:
+            raise ControlError("a fade ends after it begins: margin is less than fade", key="margin")
+        if self.count != int(self.count):
+            raise ControlError(f"count is a whole number, not {self.count}", key="count")
+
+
+@dataclass(frozen=True)
 class ControlSettings:
     """All settings of a stack of controllers."""
 
@@ -217,6 +248,7 @@ class ControlSettings:
     inertialize: InertializeSettings = field(default_factory=InertializeSettings)
     foot_lock: FootLockSettings = field(default_factory=FootLockSettings)
     blocks: BlockSettings = field(default_factory=BlockSettings)
+    blend: BlendSettings = field(default_factory=BlendSettings)
 
 
 def _check_positive(settings: Any, what: str) -> None:

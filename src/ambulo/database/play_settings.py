@@ -22,7 +22,10 @@ class PlaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         default_tags: required while an intent requires no tags.
         opt_in_tags: frames with such a tag are shown only while an intent asks for it, or where there are no others.
             ``junk`` is never shown.
+        fallback: folders of other built projects, relative to the project file, in the order in which they answer what
+            this one cannot (S0.14). They have the same skeleton, rate and features.
     """
 
     default_tags: tuple[str, ...] = ()
     opt_in_tags: tuple[str, ...] = OPT_IN_TAGS
+    fallback: tuple[str, ...] = ()

@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.control.controller import generator_of, start_arrays
 from ambulo.control.explanation import Candidate, Explanation
 from ambulo.control.intent import Intent
-from ambulo.control.kernel_arrays import Playing, Ties, Wishes, empty_plan, empty_pose
+from ambulo.control.kernel_arrays import Pace, Playing, Reach, Rules, Ties, Wishes, empty_plan, empty_pose
+from ambulo.control.missing import Missing
 from ambulo.control.pose import Pose
 from ambulo.control.query_layout import query_layout
 from ambulo.control.settings import ControlSettings
@@ -46,20 +47,16 @@ class LmmSettings:
 
     Attributes:
         refresh: seconds without a jump after which the state is projected anyway: what the stepper has drifted off the
-            data is then put back.
-        drag: metres by which toes that stand were dragged since the last jump, after which the same is done. Between
-            two frames of the data the stepper may stand still in mid-step while the body and the trajectory go on as
-            wished, so that going on stays cheap and nothing else ends it.
+            data is then put back. Between two frames of the data the stepper may stand still in mid-step while the
+            trajectory goes on as wished, so that going on stays cheap and nothing else ends it: the longer it lasts,
+            the further a foot slides.
     """
 
-    refresh: float = 1.0
-    drag: float = 0.035
+    refresh: float = 0.3
 
     def __post_init__(self) -> None:
-        for name, unit in (("refresh", "seconds"), ("drag", "metres")):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise ControlError(f"{name} must be a positive number of {unit}, not {value}", key=name)
+        if not (np.isfinite(self.refresh) and self.refresh > 0):
+            raise ControlError(f"refresh must be a positive number of seconds, not {self.refresh}", key="refresh")
 
     @property
     def latest(self) -> float:
@@ -80,8 +77,6 @@ class LmmState:
         root: float64 ``[N, 6]``, x, y, z (metres), heading (rad) and smoothed velocity (x, z; m/s) of the body.
         simulation: float64 ``[N, 10]``, the simulation object.
         since: float64 ``[N]``, seconds since the last jump.
-        dragged: float64 ``[N]``, metres by which toes that stand were dragged since then.
-        toes: float64 ``[N, 2, 3]``, left and right: x and z (metres, world) of the animation's toe, 1 while it stands.
         query: float32 ``[N, D]``, normalised, of the last projection.
         landed: float32 ``[N, D]``, normalised features where it landed.
         continuing: float32 ``[N, D]``, normalised features of going on, then.
@@ -97,8 +92,6 @@ class LmmState:
     root: NDArray[np.float64]
     simulation: NDArray[np.float64]
     since: NDArray[np.float64]
-    dragged: NDArray[np.float64]
-    toes: NDArray[np.float64]
     query: Float
     landed: Float
     continuing: Float
@@ -135,6 +128,7 @@ class LearnedMotionMatching:
         self.own = own or LmmSettings()
         self.schema = model.schema
         self._query_kernels, self._kernels = query_kernels, lmm_kernels
+        self._missing = Missing("the model")
         self._decompressor = Inference(model.decompressor)
         self._stepper = Inference(model.stepper)
         self._projector = Inference(model.projector)
@@ -142,10 +136,9 @@ class LearnedMotionMatching:
         self._names = FrameNames(model, database, index, self.settings.search) if database and index else None
         search = self.settings.search
         self._constants = self.settings.simulation.constants()
-        self._limits = np.array(
-            [search.velocity_change, search.facing_change, search.interval, search.patience, search.rest_speed]
-        )
+        limits = [search.velocity_change, search.facing_change, search.interval, search.patience, search.rest_speed]
         self._layout = query_layout(self.schema)
+        self._rules = Rules(self._layout, self._constants, np.array(limits))
         of_pose = [self.schema.groups[group].joint >= 0 for group in self.schema.group_of_dimension]
         self._hurry = np.where(of_pose, 1.0, search.impatient_emphasis**2).astype(np.float32)
         layout = model.layout
@@ -154,7 +147,6 @@ class LearnedMotionMatching:
         self._places = np.full(layout.joint_count, -1, np.int64)
         self._places[layout.moving] = np.arange(len(layout.moving))
         self._width = len(model.start)
-        self.toes = toe_joints(model.skeleton)
 
     @property
     def skeleton(self) -> Skeleton:
@@ -205,8 +197,6 @@ class LearnedMotionMatching:
             root=np.column_stack([positions.astype(np.float64), heading, np.zeros((count, 2))]),
             simulation=start_simulation(positions, heading),
             since=np.zeros(count),
-            dragged=np.zeros(count),
-            toes=np.zeros((count, 2, 3)),
             query=features,
             landed=features,
             continuing=features,
@@ -251,35 +241,33 @@ class LearnedMotionMatching:
         check_state(state, LmmState, self._width, "values")
         count, width = len(state.values), self.schema.dimension_count
         check_step(count, intent, dt)
-        self._check_tags(intent)
+        self._check_asked(intent)
         planned = empty_plan(count, len(self._layout.times), width)
         everyone = np.arange(count)
         # The plan reads the pose's features from the row that the playhead names: here, each character's own.
         playing = Playing(
             everyone.astype(np.float64), state.timer, state.wish, state.impatience, state.root, state.simulation
         )
-        since = state.since + dt
-        overdue = (since > self.own.latest) | (state.dragged > self.own.drag)
         searching = self._query_kernels.plan(
-            everyone, Wishes(intent.velocity, intent.facing), playing, self._ties(overdue),
-            np.full(count, count + 2, np.int64), self._raw(state.values), self._layout, self._constants, self._limits,
-            0.0, dt, planned,
+            everyone, Wishes(intent.velocity, intent.facing), playing, self._ties(state.since + dt),
+            Reach(np.full(count, count + 2, np.int64), self._raw(state.values)), self._rules, Pace(0.0, float(dt)),
+            planned,
         )  # fmt: skip
         if searching < -count:
             raise_foreign_state()
         if searching < 0:
             raise_not_finite(-1 - searching)
-        values = state.values
+        values, since = state.values, state.since + dt
         transitioned = np.zeros(count, np.bool_)
         searched = {name: getattr(state, name) for name in ("query", "landed", "continuing", "jumped", "eager")}
         if searching:
             who = np.flatnonzero(planned.due)
-            values = values.copy()
+            values, since = values.copy(), since.copy()
             query = (planned.query[who] - self._mean) * self._coefficients
             found = self._projector(query)
             going_on = state.values[who, :width]
             hurried = planned.eager[who]
-            jumps = self._is_better(query, found[:, :width], going_on, hurried) | overdue[who]
+            jumps = self._is_better(query, found[:, :width], going_on, hurried) | (since[who] > self.own.latest)
             values[who[jumps]] = found[jumps]
             since[who[jumps]] = 0.0
             transitioned[who] = jumps
@@ -299,17 +287,11 @@ class LearnedMotionMatching:
             rows, self._blocks, self._places, self.model.layout.offsets, self._parents, state.root, planned.simulation,
             self._constants, dt, arrays, root, contacts,
         )  # fmt: skip
-        toes, dragged = np.empty((count, 2, 3)), np.empty(count)
-        self._kernels.follow_toes(
-            self.toes, arrays.global_positions, contacts, transitioned, state.toes, state.dragged, toes, dragged
-        )
         playhead = state.playhead
         if self._names is not None:
             playhead = self._names.play_on(playhead, dt)
-            # Anew also where other feet stand than in the frame so far: the stepper's time is not quite the clip's.
-            unlike = planned.due | (self._names.contacts(playhead) != contacts).any(axis=1)
-            if unlike.any():
-                playhead[unlike] = self._names.nearest(self._raw(after[unlike]))
+            if searching:
+                playhead[planned.due] = self._names.nearest(self._raw(after[planned.due]))
         position, rotation = simulation_pose(planned.simulation)
         pose = Pose.of_arrays(
             arrays,
@@ -323,8 +305,8 @@ class LearnedMotionMatching:
             animated_positions=arrays.global_positions,
         )
         shown = LmmState(
-            after, planned.timer, planned.wish, planned.impatience, root, planned.simulation, since, dragged, toes,
-            **searched, playhead=playhead,
+            after, planned.timer, planned.wish, planned.impatience, root, planned.simulation, since, **searched,
+            playhead=playhead,
         )  # fmt: skip
         return shown, pose
 
@@ -374,25 +356,30 @@ class LearnedMotionMatching:
     def _raw(self, values: Float) -> Float:
         return np.asarray(values[:, : self.schema.dimension_count] / self._coefficients + self._mean, np.float32)
 
-    def _ties(self, overdue: NDArray[np.bool_]) -> Ties:
+    def _ties(self, since: NDArray[np.float64]) -> Ties:
         """Nobody is kept from searching, and who is due to be put back on the data does so even at rest."""
-        busy = np.where(overdue, 3, 0).astype(np.uint8)
-        return Ties(np.zeros(len(overdue), np.int64), busy, np.zeros(0, np.bool_))
+        busy = np.where(since > self.own.latest, 3, 0).astype(np.uint8)
+        return Ties(np.zeros(len(since), np.int64), busy, np.zeros(0, np.bool_))
 
-    def _check_tags(self, intent: Intent) -> None:
+    def _check_asked(self, intent: Intent) -> None:
+        """Refuse what a model cannot do, or tell that it is passed over."""
         known = set(self.model.manifest.tags)
-        for required, _, _ in intent.groups():
-            unknown = [tag for tag in required if tag not in known]
-            if unknown:
-                raise ControlError(
-                    f"the model was not trained to show {' and '.join(map(repr, unknown))} alone",
-                    key="required_tags",
-                    remedy=f"train one with `ambulo train lmm PROJECT --tags {unknown[0]}`, or use motion matching",
+        foreign = sorted({tag for required, _, _ in intent.groups() for tag in required if tag not in known})
+        if foreign:
+            error = ControlError(
+                f"the model was not trained to show {' and '.join(map(repr, foreign))} alone",
+                key="required_tags",
+                remedy=f"train one with `ambulo train lmm PROJECT --tags {foreign[0]}`, or use motion matching",
+            )
+            self._refuse(intent, " and ".join(map(repr, foreign)), error)
+        for what, asked in (("event", any(intent.events())), ("numbers", bool(intent.numbers))):
+            if asked:
+                error = ControlError(
+                    f"a trained model follows no {what.removesuffix('s')}s", key=what, remedy="use motion matching"
                 )
+                self._refuse(intent, what, error)
 
-
-def toe_joints(skeleton: Skeleton) -> NDArray[np.int64]:
-    """Left and right toe (the foot where there is no toe), int64 ``[2]``; none ``[0]`` where a leg ends in neither."""
-    roles = skeleton.roles
-    found = [roles.get(f"{side}_toe", roles.get(f"{side}_foot", -1)) for side in ("left", "right")]
-    return np.array(found if min(found) >= 0 else [], np.int64)
+    def _refuse(self, intent: Intent, what: str, error: ControlError) -> None:
+        if intent.on_missing == "raise":
+            raise error
+        self._missing.tell(what, error)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.control.kernel_arrays import Playing, Ties, Wishes, empty_plan
+from ambulo.control.kernel_arrays import Pace, Playing, Reach, Rules, Ties, Wishes, empty_plan
 from ambulo.control.query_layout import query_layout
 from ambulo.control.settings import ControlSettings, SimulationSettings
 from ambulo.learning.lmm_frames import LmmFrames, pick
@@ -210,13 +210,9 @@ def _ask(
         Playing(everyone.astype(np.float64), still, np.zeros((count, 3)), still, root, state),
         # 3: they ask whether they rest or not.
         Ties(np.zeros(count, np.int64), np.full(count, 3, np.uint8), np.zeros(0, np.bool_)),
-        np.full(count, count + 2, np.int64),
-        np.ascontiguousarray(raw[frames.frames[rows]], np.float32),
-        query_layout(index.feature_set.schema),
-        settings.constants(),
-        np.array([0.5, 0.35, 0.1, 0.1, 0.1]),
-        0.0,
-        1.0 / 60.0,
+        Reach(np.full(count, count + 2, np.int64), np.ascontiguousarray(raw[frames.frames[rows]], np.float32)),
+        Rules(query_layout(index.feature_set.schema), settings.constants(), np.array([0.5, 0.35, 0.1, 0.1, 0.1])),
+        Pace(0.0, 1.0 / 60.0),
         planned,
     )
     return planned.query

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ambulo.control.gameplay.producers import Producer
 from ambulo.control.gameplay.state_machine import MachineState, StateMachine
 from ambulo.control.intent import Event, Intent
+from ambulo.control.missing import OnMissing
 
 Float = NDArray[np.float32]
 
@@ -29,11 +30,14 @@ class Director:
     Args:
         machine: what the game is in.
         producer: where to go: a player, a path, a mind.
+        on_missing: what happens where the data has not yet what a state asks for: ``"report"`` lets the game go on
+            without it and says so, ``"raise"`` stops it; see :class:`ambulo.control.intent.Intent`.
     """
 
-    def __init__(self, machine: StateMachine, producer: Producer) -> None:
+    def __init__(self, machine: StateMachine, producer: Producer, on_missing: OnMissing = "report") -> None:
         self.machine = machine
         self.producer = producer
+        self.on_missing = on_missing
 
     def start(self, count: int = 1) -> Direction:
         """N characters in the machine's first state."""
@@ -73,5 +77,6 @@ class Director:
             preferred_tags=tuple(state.prefer for state in states),
             numbers={name: np.array([state.numbers[name] for state in states], np.float32) for name in sorted(shared)},
             event=events if any(events) else None,
+            on_missing=self.on_missing,
         )
         return Direction(after, said.time + dt), intent

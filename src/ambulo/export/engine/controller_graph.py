@@ -68,8 +68,9 @@ class Stack:
                 return cls(controller, ground, lock, inner, bare, None)
             if isinstance(bare, MotionMatching):
                 return cls(controller, ground, lock, inner, bare, Matching.of(bare, tag_sets))
+        bare = getattr(inner, "inner", inner)
         raise ControlError(
-            f"a {type(inner).__name__} cannot be a graph", key="controller", remedy="export `mm` or `lmm`"
+            f"a {type(bare).__name__} cannot be a graph", key="controller", remedy="export `mm` or `lmm`"
         )
 
     @property

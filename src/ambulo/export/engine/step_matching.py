@@ -124,9 +124,9 @@ def matching_step(
 
     landed = state["landed"]
     played = frame - landed
-    brief = jumps & (played >= 0.0) & (played < float(controller._brief_frames))
+    brief = jumps & (played >= 0.0) & (played < float(controller.planner.brief_frames))
     hasty = brief & (state["left_ages"].part(0, 1) < 0.5 + HAIR)
-    margin = float(controller._margin_frames)
+    margin = float(controller.planner.margin_frames)
     ages = state["left_ages"] + dt
     left = state["left"].reshape(0, 2 * SLOTS)
     shifted = g.join(landed - margin, frame + margin + 1.0, left.part(0, 2 * SLOTS - 2, 1), axis=1)
