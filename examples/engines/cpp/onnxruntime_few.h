@@ -13,13 +13,18 @@ struct OrtRunOptions;
 struct OrtMemoryInfo;
 struct OrtValue;
 using Unused = void (*)();
+#ifdef _WIN32
+using ORTCHAR_T = wchar_t;
+#else
+using ORTCHAR_T = char;
+#endif
 
 struct OrtApi {
   Unused create_status, get_error_code;
   const char* (*GetErrorMessage)(const OrtStatus*);
   OrtStatus* (*CreateEnv)(int severity, const char* name, OrtEnv** out);
   Unused from_4_to_6[3];
-  OrtStatus* (*CreateSession)(const OrtEnv*, const char* path, const OrtSessionOptions*, OrtSession** out);
+  OrtStatus* (*CreateSession)(const OrtEnv*, const ORTCHAR_T* path, const OrtSessionOptions*, OrtSession** out);
   Unused from_8_to_8[1];
   OrtStatus* (*Run)(OrtSession*, const OrtRunOptions*, const char* const* input_names, const OrtValue* const* inputs,
                     size_t input_count, const char* const* output_names, size_t output_count, OrtValue** outputs);

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -158,7 +159,7 @@ class Controller {
     OrtSessionOptions* options = nullptr;
     check(api_->CreateSessionOptions(&options));
     check(api_->SetIntraOpNumThreads(options, threads));  // many small operators: more threads only cost
-    check(api_->CreateSession(env_, path.c_str(), options, &session_));
+    check(api_->CreateSession(env_, std::filesystem::path(path).c_str(), options, &session_));  // wide on Windows
     check(api_->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory_));
   }
 
