@@ -18,13 +18,14 @@ class DecompressorSizes:
         latent: numbers beside the features.
         hidden: hidden layers of the decompressor.
         compressor: hidden layers of the compressor beside its linear part; none leaves it linear.
-        activation: of the decompressor.
+        activation: of the decompressor. Joints tremble where a rectifier bends: ``elu`` has a third less error, and a
+            third less jerk.
     """
 
     latent: int = 32
     hidden: tuple[int, ...] = (512, 512)
     compressor: tuple[int, ...] = (256,)
-    activation: str = "relu"
+    activation: str = "elu"
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ class StepperSizes:
     """
 
     hidden: tuple[int, ...] = (512, 512)
-    window: int = 20
+    window: int = 30
     short_window: int = 4
     noise: float = 0.2
-    activation: str = "relu"
+    activation: str = "elu"
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ _BASE = LmmPreset(
     DecompressorSizes(),
     TrainConfig(steps=4000, batch=256, learning_rate=1e-3, validate_every=1000),
     StepperSizes(),
-    TrainConfig(steps=5000, batch=64, learning_rate=2e-3, precision="bfloat16", validate_every=1000),
+    TrainConfig(steps=6000, batch=64, learning_rate=2e-3, precision="bfloat16", validate_every=1000),
     ProjectorSizes(queries=600_000),
     TrainConfig(steps=16_000, batch=512, learning_rate=2.5e-3, precision="bfloat16", validate_every=5000),
 )
@@ -113,9 +114,9 @@ PRESETS: Mapping[str, LmmPreset] = MappingProxyType(
         "base": _BASE,
         # Sizes and schedule of D. Holden's public code; 15 to 27 hours of a processor for half an hour of capture.
         "paper": LmmPreset(
-            DecompressorSizes(hidden=(512,), compressor=(512, 512, 512)),
+            DecompressorSizes(hidden=(512,), compressor=(512, 512, 512), activation="relu"),
             _REFERENCE,
-            StepperSizes(short_window=20, noise=0.0),
+            StepperSizes(window=20, short_window=20, noise=0.0, activation="relu"),
             _REFERENCE,
             ProjectorSizes(queries=4_000_000),
             _REFERENCE,
