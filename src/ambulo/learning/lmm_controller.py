@@ -47,16 +47,20 @@ class LmmSettings:
 
     Attributes:
         refresh: seconds without a jump after which the state is projected anyway: what the stepper has drifted off the
-            data is then put back. Between two frames of the data the stepper may stand still in mid-step while the
-            trajectory goes on as wished, so that going on stays cheap and nothing else ends it: the longer it lasts,
-            the further a foot slides.
+            data is then put back.
+        drag: metres by which toes that stand were dragged since the last jump, after which the same is done. Between
+            two frames of the data the stepper may stand still in mid-step while the body and the trajectory go on as
+            wished, so that going on stays cheap and nothing else ends it.
     """
 
-    refresh: float = 0.3
+    refresh: float = 1.0
+    drag: float = 0.035
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.refresh) and self.refresh > 0):
-            raise ControlError(f"refresh must be a positive number of seconds, not {self.refresh}", key="refresh")
+        for name, unit in (("refresh", "seconds"), ("drag", "metres")):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0):
+                raise ControlError(f"{name} must be a positive number of {unit}, not {value}", key=name)
 
     @property
     def latest(self) -> float:
@@ -77,6 +81,8 @@ class LmmState:
         root: float64 ``[N, 6]``, x, y, z (metres), heading (rad) and smoothed velocity (x, z; m/s) of the body.
         simulation: float64 ``[N, 10]``, the simulation object.
         since: float64 ``[N]``, seconds since the last jump.
+        dragged: float64 ``[N]``, metres by which toes that stand were dragged since then.
+        toes: float64 ``[N, 2, 3]``, left and right: x and z (metres, world) of the animation's toe, 1 while it stands.
         query: float32 ``[N, D]``, normalised, of the last projection.
         landed: float32 ``[N, D]``, normalised features where it landed.
         continuing: float32 ``[N, D]``, normalised features of going on, then.
@@ -92,6 +98,8 @@ class LmmState:
     root: NDArray[np.float64]
     simulation: NDArray[np.float64]
     since: NDArray[np.float64]
+    dragged: NDArray[np.float64]
+    toes: NDArray[np.float64]
     query: Float
     landed: Float
     continuing: Float
@@ -147,6 +155,7 @@ class LearnedMotionMatching:
         self._places = np.full(layout.joint_count, -1, np.int64)
         self._places[layout.moving] = np.arange(len(layout.moving))
         self._width = len(model.start)
+        self.toes = toe_joints(model.skeleton)
 
     @property
     def skeleton(self) -> Skeleton:
@@ -197,6 +206,8 @@ class LearnedMotionMatching:
             root=np.column_stack([positions.astype(np.float64), heading, np.zeros((count, 2))]),
             simulation=start_simulation(positions, heading),
             since=np.zeros(count),
+            dragged=np.zeros(count),
+            toes=np.zeros((count, 2, 3)),
             query=features,
             landed=features,
             continuing=features,
@@ -248,8 +259,10 @@ class LearnedMotionMatching:
         playing = Playing(
             everyone.astype(np.float64), state.timer, state.wish, state.impatience, state.root, state.simulation
         )
+        since = state.since + dt
+        overdue = (since > self.own.latest) | (state.dragged > self.own.drag)
         searching = self._query_kernels.plan(
-            everyone, Wishes(intent.velocity, intent.facing), playing, self._ties(state.since + dt),
+            everyone, Wishes(intent.velocity, intent.facing), playing, self._ties(overdue),
             Reach(np.full(count, count + 2, np.int64), self._raw(state.values)), self._rules, Pace(0.0, float(dt)),
             planned,
         )  # fmt: skip
@@ -257,17 +270,17 @@ class LearnedMotionMatching:
             raise_foreign_state()
         if searching < 0:
             raise_not_finite(-1 - searching)
-        values, since = state.values, state.since + dt
+        values = state.values
         transitioned = np.zeros(count, np.bool_)
         searched = {name: getattr(state, name) for name in ("query", "landed", "continuing", "jumped", "eager")}
         if searching:
             who = np.flatnonzero(planned.due)
-            values, since = values.copy(), since.copy()
+            values = values.copy()
             query = (planned.query[who] - self._mean) * self._coefficients
             found = self._projector(query)
             going_on = state.values[who, :width]
             hurried = planned.eager[who]
-            jumps = self._is_better(query, found[:, :width], going_on, hurried) | (since[who] > self.own.latest)
+            jumps = self._is_better(query, found[:, :width], going_on, hurried) | overdue[who]
             values[who[jumps]] = found[jumps]
             since[who[jumps]] = 0.0
             transitioned[who] = jumps
@@ -287,11 +300,17 @@ class LearnedMotionMatching:
             rows, self._blocks, self._places, self.model.layout.offsets, self._parents, state.root, planned.simulation,
             self._constants, dt, arrays, root, contacts,
         )  # fmt: skip
+        toes, dragged = np.empty((count, 2, 3)), np.empty(count)
+        self._kernels.follow_toes(
+            self.toes, arrays.global_positions, contacts, transitioned, state.toes, state.dragged, toes, dragged
+        )
         playhead = state.playhead
         if self._names is not None:
             playhead = self._names.play_on(playhead, dt)
-            if searching:
-                playhead[planned.due] = self._names.nearest(self._raw(after[planned.due]))
+            # Anew also where other feet stand than in the frame so far: the stepper's time is not quite the clip's.
+            unlike = planned.due | (self._names.contacts(playhead) != contacts).any(axis=1)
+            if unlike.any():
+                playhead[unlike] = self._names.nearest(self._raw(after[unlike]))
         position, rotation = simulation_pose(planned.simulation)
         pose = Pose.of_arrays(
             arrays,
@@ -305,8 +324,8 @@ class LearnedMotionMatching:
             animated_positions=arrays.global_positions,
         )
         shown = LmmState(
-            after, planned.timer, planned.wish, planned.impatience, root, planned.simulation, since, **searched,
-            playhead=playhead,
+            after, planned.timer, planned.wish, planned.impatience, root, planned.simulation, since, dragged, toes,
+            **searched, playhead=playhead,
         )  # fmt: skip
         return shown, pose
 
@@ -356,10 +375,10 @@ class LearnedMotionMatching:
     def _raw(self, values: Float) -> Float:
         return np.asarray(values[:, : self.schema.dimension_count] / self._coefficients + self._mean, np.float32)
 
-    def _ties(self, since: NDArray[np.float64]) -> Ties:
+    def _ties(self, overdue: NDArray[np.bool_]) -> Ties:
         """Nobody is kept from searching, and who is due to be put back on the data does so even at rest."""
-        busy = np.where(since > self.own.latest, 3, 0).astype(np.uint8)
-        return Ties(np.zeros(len(since), np.int64), busy, np.zeros(0, np.bool_))
+        busy = np.where(overdue, 3, 0).astype(np.uint8)
+        return Ties(np.zeros(len(overdue), np.int64), busy, np.zeros(0, np.bool_))
 
     def _check_asked(self, intent: Intent) -> None:
         """Refuse what a model cannot do, or tell that it is passed over."""
@@ -383,3 +402,10 @@ class LearnedMotionMatching:
         if intent.on_missing == "raise":
             raise error
         self._missing.tell(what, error)
+
+
+def toe_joints(skeleton: Skeleton) -> NDArray[np.int64]:
+    """Left and right toe (the foot where there is no toe), int64 ``[2]``; none ``[0]`` where a leg ends in neither."""
+    roles = skeleton.roles
+    found = [roles.get(f"{side}_toe", roles.get(f"{side}_foot", -1)) for side in ("left", "right")]
+    return np.array(found if min(found) >= 0 else [], np.int64)
