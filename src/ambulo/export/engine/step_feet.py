@@ -142,7 +142,6 @@ def track_toes(
     x, v = g.where(halts, 0.0, x), g.where(halts, 0.0, v)
     point = g.where(locks, last, point)
     target = g.where(locked & _ASIDE, point, source + x)
-    target, point = g.where(fresh, toe, target), g.where(fresh, toe, point)
     floor = np.where(_UP, lowest, _NO_FLOOR)
     shown = g.greater_of(target, ground + floor)
     after = (shown - last) / dt

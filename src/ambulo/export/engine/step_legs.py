@@ -84,9 +84,9 @@ def _square_to(v: Value, axis: Value) -> Value:
     return v - inner(v, axis) * axis
 
 
-def _place_ankle(g: Graph, target: Value, sole: Value, distance: Value, foot_length: Value, reach: Value) -> Value:
-    """Where the ankle, ``sole`` from its target and so far from the hip, goes when the leg reaches only ``reach``: the
-    heel lifts about the toe. All is seen from the hip."""
+def _place_ankle(g: Graph, target: Value, sole: Value, foot_length: Value, reach: Value) -> Value:
+    """Where the ankle, ``sole`` from the toe's target, goes when the leg reaches only ``reach``: the heel lifts about
+    the toe; without a foot the leg stretches. All is seen from the hip."""
     d = g.greater_of(target.norm(), _TINY)
     u = target / d
     side = _square_to(sole, u)
@@ -96,9 +96,7 @@ def _place_ankle(g: Graph, target: Value, sole: Value, distance: Value, foot_len
     along = 0.5 * (d + (square - reach * reach) / d)
     off = g.greater_of(square - along * along, 0.0).sqrt() / g.greater_of(size, 1e-9)
     bent = (d - along) * u + off * side
-    placed = g.where(line, reach * u, bent)
-    short = (reach / g.greater_of(distance, 1e-9)) * (target + sole)
-    return g.where(foot_length < _TINY, short, placed)
+    return g.where(line, reach * u, bent)
 
 
 def solve_legs(
@@ -124,7 +122,7 @@ def solve_legs(
     distance = wished.norm()
     reach = soft_limit(g, distance, legs.line_length, legs.longest, margin)
     reach = g.lesser_of(reach, _SOLVABLE * legs.both)
-    placed = _place_ankle(g, target, behind, distance, foot_length, reach)
+    placed = _place_ankle(g, target, behind, foot_length, reach)
     ankle = g.where(reach < distance - 1e-7, placed, wished)
 
     sole = target - ankle
@@ -137,7 +135,7 @@ def solve_legs(
     halves = quat_multiply(g.join(turn_upper, turn_upper, axis=1), g.join(upper_q, lower_q, axis=1))
     upper_new, lower_new = halves.split(2, 2)
     lower_new = quat_multiply(turn_lower, lower_new)
-    foot_new = g.where(foot_length > _TINY, quat_multiply(turned, foot_q), foot_q)
+    foot_new = quat_multiply(turned, foot_q)
     above, own = (
         g.join(above_q, upper_new, lower_new, foot_new, axis=1),
         g.join(upper_new, lower_new, foot_new, toe_q, axis=1),

@@ -155,9 +155,10 @@ def plan_step(
     springs = _Springs(dt, own.velocity_half_life, own.rotation_half_life, layout.times)
 
     # How far the goal is from headings: of the simulation object, of the last wish, of the body.
-    place, root, wish = state["simulation_place"], state["root_place"], state["wish"]
-    heading = place.part(2, 3)
-    gaps = wrap_angle(g.join(heading, wish.part(2, 3), root.part(2, 3), axis=1) - goal)
+    here, heading = state["simulation_place"].split(2, 1)
+    root_here, root_heading = state["root_place"].split(2, 1)
+    wish, wish_heading = state["wish"].split(2, 1)
+    gaps = wrap_angle(g.join(heading, wish_heading, root_heading, axis=1) - goal)
     gap, from_wish, from_body = gaps.split(1, 1, 1)
 
     begins = g.join(state["simulation_motion"], asked_velocity.wide(1), axis=1)
@@ -166,12 +167,9 @@ def plan_step(
         [[1.0, 0.0], np.ones(count)]
     )
     heading_after, turning, headings = turned.split(1, 1, count)
-    here = place.part(0, 2)
     moved = g.join(here + way.reshape(0, 2), heading_after, axis=1)
 
-    changed = ((asked_velocity - wish.part(0, 2)).norm() > search.velocity_change) | (
-        from_wish.abs() > search.facing_change
-    )
+    changed = ((asked_velocity - wish).norm() > search.velocity_change) | (from_wish.abs() > search.facing_change)
     speed = state["root_velocity"].norm()
     rests = asked < 0.1
     disobeyed = (rests & (speed > 0.25)) | ((asked > 0.25) & (speed < 0.1))
@@ -188,13 +186,14 @@ def plan_step(
         seeks = seeks & free
         impatience = g.where(free, impatience, 0.0)
         eager = eager & free
-    seen = _seen(g, root, here, later_ways, later_velocities, headings, pose_features, schema)
+    points = g.join(later_ways + (here - root_here).wide(1), later_velocities, axis=1)
+    seen = _seen(g, root_heading, points, headings, pose_features, schema)
     return PlanStep(
         timer=g.where(seeks, search.interval, timer),
         impatience=g.where(eager, 0.0, impatience),  # who is eager searches
         due=seeks,
         eager=eager,
-        wish=g.where(seeks, g.join(asked_velocity, goal, axis=1), wish),
+        wish=g.where(seeks, g.join(asked_velocity, goal, axis=1), state["wish"]),
         place=moved,
         slots={
             "simulation_height": state["simulation_height"],
@@ -213,14 +212,10 @@ def root_axes(g: Graph, heading: Value, back: bool = False) -> Value:
     return both.dot(np.array([[0, side, -side, 0], [1, 0, 0, 1]], np.float32)).reshape(0, 2, 2)
 
 
-def _seen(
-    g: Graph, root: Value, here: Value, ways: Value, velocities: Value, headings: Value, features: Value,
-    schema: FeatureSchema,
-) -> Value:  # fmt: skip
-    """The raw query: the pose's features, and the trajectory's from the prediction."""
+def _seen(g: Graph, heading: Value, points: Value, headings: Value, features: Value, schema: FeatureSchema) -> Value:
+    """The raw query: the pose's features, and the trajectory's from the prediction: ways from the root and velocities
+    ``[N, 2 K, 2]`` and headings ``[N, K]`` in the world, of a body with that heading."""
     layout = query_layout(schema)
-    heading = root.part(2, 3)
-    points = g.join(ways + (here - root.part(0, 2)).wide(1), velocities, axis=1)
     # Left and ahead, number by number: of all times the positions, then the velocities; then directions.
     known = points.dot(root_axes(g, heading)).reshape(0, 4 * len(layout.times))
     aside = headings - heading
