@@ -1,8 +1,7 @@
-"""The studio: what a tick costs, whether 60 poses a second arrive, how large the page is and when it is painted.
+"""The studio: what a tick costs, whether 60 poses a second arrive, how large the page is, when and how often it draws.
 
 The server runs in a process of its own, as `ambulo play` starts it; the page is measured in headless Chromium, where
-one is installed (software rendering: the pictures a second say nothing about a machine with a graphics card and are not
-measured).
+one is installed. There is no graphics card there: the pictures a second are those of the page's own painter.
 """
 
 from __future__ import annotations
@@ -19,8 +18,10 @@ import tempfile
 import time
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import harness
+from drawing import drawing_rows
 from harness import Row
 
 harness.one_thread()
@@ -95,7 +96,7 @@ def wire_and_paint_rows(project: Path, args: Namespace) -> list[Row]:
             start = time.perf_counter() - began
             rows = [Row("start of `ambulo play`, compiled before", 1, start, "s", bar=5.0)]
             rows += wire_rows(ready["url"], seconds=5.0 if args.quick else 20.0)
-            rows += paint_rows(ready["url"], repeats=3 if args.quick else 7)
+            rows += paint_rows(ready["url"], repeats=3 if args.quick else 7, seconds=4.0 if args.quick else 10.0)
         finally:
             server.terminate()
     return rows
@@ -138,8 +139,8 @@ def wire_rows(url: str, seconds: float) -> list[Row]:
     ]
 
 
-def paint_rows(url: str, repeats: int) -> list[Row]:
-    """First paint and first pose of the page, each in a fresh browser context."""
+def paint_rows(url: str, repeats: int, seconds: float) -> list[Row]:
+    """First paint and first pose of the page, each in a fresh browser context; then how often it draws."""
     chromium = next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
     if chromium is None:
         print("no Chromium is installed: first paint is not measured", file=sys.stderr)
@@ -163,23 +164,31 @@ def paint_rows(url: str, repeats: int) -> list[Row]:
             paints.append(marks[0] / 1e3)
             poses.append(marks[1] / 1e3)
             context.close()
+        drawn = drawing_rows("studio", browser, url + "?debug=1", seconds, walk)
         browser.close()
     return [
         Row("first paint", repeats, statistics.median(paints), "s", bar=1.5),
         Row("character on the stage", repeats, statistics.median(poses), "s"),
+        *drawn,
     ]
 
 
+def walk(page: Any) -> None:
+    """Hold the key for ahead."""
+    page.keyboard.down("KeyW")
+
+
 def size_rows() -> list[Row]:
-    """The built page and the player, gzipped."""
+    """The built page, the player and the script of exported pages, gzipped."""
     from ambulo.studio import server
 
     package = Path(server.__file__).parents[1]
     page = [file for file in server.static_folder().rglob("*") if file.is_file()]
-    player = package / "export" / "static" / "player.js"
+    scripts = package / "export" / "static"
     return [
         Row("studio page, gzipped", len(page), sum(map(gzipped, page)) / 1e6, "MB", bar=2.0),
-        Row("report player, gzipped", 1, gzipped(player) / 1e6, "MB", bar=2.0),
+        Row("report player, gzipped", 1, gzipped(scripts / "player.js") / 1e6, "MB", bar=2.0),
+        Row("script of exported pages, gzipped", 1, gzipped(scripts / "live.js") / 1e6, "MB", bar=2.0),
     ]
 
 

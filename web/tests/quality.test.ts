@@ -34,6 +34,12 @@ describe("the pacer", () => {
     expect(pacer.level).toBe(2);
   });
 
+  test("is quick where drawing takes far too long", () => {
+    const pacer = new Pacer(0);
+    draw(pacer, 6, (level) => (level < FIRST_SOFT ? 0.35 : 0.01));
+    expect(pacer.level).toBe(FIRST_SOFT);
+  });
+
   test("steps up again when the trouble is over", () => {
     const pacer = new Pacer(0);
     draw(pacer, 5, () => 0.05);

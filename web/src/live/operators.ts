@@ -20,8 +20,17 @@ const make = (shape: number[]): Tensor => ({ shape, values: new Float32Array(siz
 const UNARY: Record<string, (x: number) => number> = {
   Neg: (x) => -x, Sqrt: Math.sqrt, Exp: Math.exp, Sin: Math.sin, Cos: Math.cos, Atan: Math.atan, Abs: Math.abs, Floor: Math.floor,
   Ceil: Math.ceil, Not: (x) => (x ? 0 : 1), Relu: (x) => (x > 0 ? x : 0), Tanh: Math.tanh, Sigmoid: (x) => 1 / (1 + Math.exp(-x)),
-  Elu: (x) => (x > 0 ? x : Math.expm1(x)),
+  Elu: (x) => (x > 0 ? x : Math.expm1(x)), Erf: erf,
+  Selu: (x) => 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * Math.expm1(x)),
 };
+
+/** The error function, by its series without cancellation. */
+function erf(x: number): number {
+  if (Math.abs(x) > 4) return Math.sign(x);
+  let term = x, sum = x;
+  for (let n = 1; Math.abs(term) > 1e-10 * Math.abs(sum); n++) sum += term *= (2 * x * x) / (2 * n + 1);
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+}
 
 const BINARY: Record<string, (a: number, b: number) => number> = {
   Add: (a, b) => a + b, Sub: (a, b) => a - b, Mul: (a, b) => a * b, Div: (a, b) => a / b, Max: (a, b) => (a > b ? a : b),

@@ -27,8 +27,9 @@ export const FIRST_SOFT = LADDER.findIndex((quality) => quality.painter === "sof
 const TARGET = 1 / 60;
 /** A frame is late when it took so many times its share; a screen of 60 Hz gives whole multiples of that share. */
 const LATE = 1.35;
-/** Frames that are judged together. */
+/** Frames that are judged together, and after how many seconds fewer do. */
 const WINDOW = 40;
+const WINDOW_SECONDS = 1.2;
 const MANY_LATE = 0.2;
 const FEW_LATE = 0.05;
 /** Windows in a row before a step down. */
@@ -36,10 +37,13 @@ const PATIENCE = 2;
 /** Windows without trouble before a step up is tried; doubled each time that a try fails. */
 const FIRST_WAIT = 6;
 const LONGEST_WAIT = 384;
-/** Frames after a step that are not judged: what is new has to be made. */
+/** Frames after a step that are not judged, and for how many seconds at most: what is new has to be made. */
 const SETTLING = 12;
+const SETTLING_SECONDS = 0.6;
+/** Where frames take so many times their share, two steps are taken at once, after one window. */
+const FAR_TOO_SLOW = 4;
 /** A longer gap says that the page was hidden, not that it is slow. */
-const PAUSE = 0.4;
+const PAUSE = 0.9;
 
 /**
  * Steps down a ladder where frames come late for a while, and up again where they have not for long. Steps that do not
@@ -69,14 +73,14 @@ export class Pacer {
       this.restart(SETTLING);
       return false;
     }
+    this.seconds += dt;
     if (this.skip > 0) {
-      this.skip--;
+      if (--this.skip === 0 || this.seconds > SETTLING_SECONDS) this.restart(0);
       return false;
     }
     this.frames++;
-    this.seconds += dt;
     if (dt > LATE * TARGET) this.late++;
-    if (this.frames < WINDOW) return false;
+    if (this.frames < WINDOW && this.seconds < WINDOW_SECONDS) return false;
     const share = this.late / this.frames, interval = this.seconds / this.frames;
     this.restart(0);
     return this.judge(share, interval);
@@ -89,7 +93,8 @@ export class Pacer {
         this.resigned--;
         return false;
       }
-      if (++this.bad < (this.tried >= 0 ? 1 : PATIENCE)) return false;
+      const clear = this.tried >= 0 || interval > FAR_TOO_SLOW * TARGET;
+      if (++this.bad < (clear ? 1 : PATIENCE)) return false;
       return this.down(interval);
     }
     this.bad = 0;
@@ -125,7 +130,7 @@ export class Pacer {
       // As slow at the bottom as at the top: it is not the drawing.
       return interval > 0.9 * first && level < this.level ? this.go(level) : false;
     }
-    return this.go(this.level + 1);
+    return this.go(Math.min(this.level + (interval > FAR_TOO_SLOW * TARGET ? 2 : 1), this.last));
   }
 
   private go(level: number): boolean {

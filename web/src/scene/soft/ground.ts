@@ -83,7 +83,7 @@ export class Ground {
           const fits = 1 - smoothstep(0.25, 0.6, footprint / spacing);
           const strength = Math.min((3 * thickness) / Math.max(footprint, thickness), 1) * fits;
           if (strength < FAINT) return;
-          context.lineWidth = Math.min(Math.max(thickness / (pixel * range), 1), 2.5);
+          context.lineWidth = Math.min(Math.max(thickness / footprint, 1), 2.5);
           context.strokeStyle = css(this.hazed(part, away), strength);
           this.stroke(context, top, bottom);
         });
