@@ -212,7 +212,7 @@ def test_what_cannot_be_exported_is_refused(project: Path, tmp_path: Path) -> No
         export_controller(project, tmp_path / "out", controller="mm", target="unrael")
 
 
-@pytest.mark.parametrize("activation", ["relu", "elu", "tanh", "silu", "gelu"])
+@pytest.mark.parametrize("activation", ["relu", "elu", "selu", "tanh", "silu", "gelu"])
 def test_networks_agree_with_numpy(activation: str) -> None:
     random = np.random.default_rng(1)
 

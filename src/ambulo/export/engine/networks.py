@@ -26,6 +26,7 @@ def activate(graph: Graph, values: Value, activation: str) -> Value:
     """As :func:`ambulo.learning.weights.activate`."""
     plain: dict[str, tuple[str, dict[str, Any]]] = {
         "relu": ("Relu", {}), "tanh": ("Tanh", {}), "elu": ("Elu", {"alpha": 1.0}),
+        "selu": ("Selu", {}),
     }  # fmt: skip
     if activation in plain:
         kind, attributes = plain[activation]
