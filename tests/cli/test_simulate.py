@@ -176,6 +176,62 @@ def test_a_tag_holds(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert result["measures"]["longest_disobedience"]["value"] == 0.0
 
 
+def test_a_tag_that_nothing_carries_may_be_passed_over(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = (project, "--path", "forward", "--seconds", 1, "--tags", "no_such_tag,walk", "--event", "no_kick@0.5")
+    assert "no_kick" in refused(capsys, *arguments)
+    result = simulate(capsys, *arguments, "--on-missing", "report", "--out", tmp_path)
+    assert len(result["passed_over"]) == 2
+    assert "no_such_tag" in " ".join(result["passed_over"]) and "no_kick" in " ".join(result["passed_over"])
+    plain = simulate(capsys, project, "--path", "forward", "--seconds", 1, "--tags", "walk", "--out", tmp_path / "p")
+    assert plain["passed_over"] == []
+    assert (tmp_path / "motion.bvh").read_bytes() == (tmp_path / "p" / "motion.bvh").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def hero(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project in which nobody strafes, and which names nobody who does."""
+    folder = tmp_path_factory.mktemp("fallback") / "hero"
+    new.run(new.Arguments(folder, minutes=2.0))
+    text = (folder / "ambulo.toml").read_text()
+    assert 'glob = "**/*"' in text and "tags = []" in text
+    text = text.replace('glob = "**/*"', 'glob = "**/walk_curves*"').replace("tags = []", 'tags = ["hero"]')
+    (folder / "ambulo.toml").write_text(text)
+    build(folder)
+    return folder
+
+
+@pytest.mark.parametrize("controller", ["motion_matching", "blended_matching"])
+def test_another_project_answers_what_this_one_cannot(
+    controller: str, hero: Path, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = (hero, "--path", "idle", "--seconds", 1, "--tags", "strafe_left", "--controller", controller)
+    assert "strafe_left" in refused(capsys, *arguments)
+    result = simulate(capsys, *arguments, "--fallback", project, "--out", tmp_path)
+    assert list(result["levels"].values()) == [0.0, 1.0]
+    assert result["measures"]["fallback_rate"]["value"] == 100.0
+    assert result["measures"]["foot_skate"]["raw"] >= 0.0
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    own = simulate(capsys, hero, "--path", "idle", "--seconds", 1, "--tags", "hero", "--fallback", project)
+    assert list(own["levels"].values()) == [1.0, 0.0]
+    assert list(simulate(capsys, hero, "--path", "idle", "--seconds", 1)["levels"].values()) == [1.0]
+
+
+def test_a_project_may_name_who_answers(hero: Path, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = hero / "ambulo.toml"
+    before = file.read_text()
+    try:
+        relative = Path("..") / ".." / project.relative_to(project.parents[1])
+        file.write_text(before.replace("[play]\n", f'[play]\nfallback = ["{relative}"]\n'))
+        result = simulate(capsys, hero, "--path", "idle", "--seconds", 1, "--tags", "strafe_left")
+        assert list(result["levels"].values()) == [0.0, 1.0]
+        file.write_text(before.replace("[play]\n", '[play]\nfallback = ["nowhere"]\n'))
+        assert "nowhere" in refused(capsys, hero, "--seconds", 1)
+    finally:
+        file.write_text(before)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["--tags", "walk,normal", "P"], ["--tags", "walk", "P", "--tags", "normal"], ["P", "--tags=walk, normal"]],

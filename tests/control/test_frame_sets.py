@@ -40,6 +40,20 @@ def test_what_is_kept_is_bounded_and_found_again(sets: FrameSets, monkeypatch: p
     assert sets.of_key(12345) is None
 
 
+def test_what_is_kept_is_bounded_in_bytes(sets: FrameSets, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders = list(permutations(("walk", "locomotion", "neutral")))
+    one = sets.of(orders[0], ())
+    assert one.byte_count >= 9 * len(one.allowed)
+    monkeypatch.setattr(frame_sets, "_KEPT_BYTES", 2 * one.byte_count)
+    for order in orders:  # other orders of the same tags take no more
+        assert sets.of(order, ()) is one
+    for tag in ("run", "idle", "locomotion", "neutral"):
+        assert tag in sets.of((tag,), ()).required
+        kept = {id(found): found for found in sets._by_tags.values()}
+        assert len(kept) == 1 or sum(found.byte_count for found in kept.values()) <= 2 * one.byte_count
+    assert sets.of(orders[1], ()) is not one
+
+
 def test_a_run_ends_where_its_tags_or_its_clip_end(sets: FrameSets, database: Database) -> None:
     chosen = sets.of(("walk",), ())
     allowed = chosen.allowed

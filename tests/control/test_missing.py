@@ -61,7 +61,7 @@ def test_a_game_goes_on_as_if_it_had_not_asked_and_is_told_once(controller: Moti
     assert len(told) == 1
     assert "'drunk'" in str(told[0].message) and "ambulo tag add" in str(told[0].message)
     why = controller.explain(state)
-    assert list(why.passed_over) == ["drunk"] and "valid names" in why.passed_over["drunk"]
+    assert list(why.passed_over) == ["drunk"] and "no range carries" in why.passed_over["drunk"]
     assert "drunk" not in why.required_tags
     _, plain = run(controller, Intent(AHEAD))
     for pose, expected in zip(poses, plain, strict=True):
@@ -143,6 +143,8 @@ def test_a_chain_passes_over_what_no_level_has(database: Database, index: Search
     assert all((pose.levels == 0).all() for pose in poses)
     with pytest.raises(QueryError, match="injured"):
         run(chain, Intent(AHEAD, required_tags=("injured",)))
+    with pytest.raises(QueryError, match="did you mean 'hero'"):  # of all levels
+        run(chain, Intent(AHEAD, required_tags=("run", "herro")))
     with pytest.raises(QueryError, match="drunk"):
         run(chain, Intent(AHEAD, preferred_tags=("drunk",)))
     with pytest.raises(QueryError):

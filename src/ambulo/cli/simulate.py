@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 import tyro
@@ -48,6 +48,11 @@ class Arguments:
     """Tags that are preferred, as --tags; others may still be shown."""
     event: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG@SECONDS")] = ()
     """A tag whose range shall begin at that second, such as jump@2.0; may be given several times."""
+    on_missing: Literal["raise", "report"] = "raise"
+    """What happens where nothing carries a tag that is asked for: an error, or go on without it and say so."""
+    fallback: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction] = ()
+    """Another built project, which answers what this one cannot; may be given several times, in this order. Those that
+    the project's own file names come first."""
     count: int = 1
     """Number of characters."""
     seed: int = 0
@@ -69,6 +74,8 @@ class Simulated(msgspec.Struct, frozen=True):
         measures: name -> ``{"value", "raw", "unit", "higher_is_better"}``; null where there is no such number.
         definitions: name -> what exactly was computed.
         files: what was written, by kind.
+        levels: the databases in the order in which they answer -> part of the steps that each has answered.
+        passed_over: what was asked for and is not there.
     """
 
     project: str
@@ -82,18 +89,20 @@ class Simulated(msgspec.Struct, frozen=True):
     measures: dict[str, dict[str, Any]]
     definitions: dict[str, str]
     files: dict[str, str]
+    levels: dict[str, float]
+    passed_over: list[str]
 
 
 def run(arguments: Arguments) -> Simulated:
     """Simulate, measure, write."""
-    from ambulo.control.project_settings import project_controller, project_settings
+    import warnings
+
+    from ambulo.control.missing import MissingWarning
     from ambulo.control.simulation import simulate
-    from ambulo.database.database import Database
     from ambulo.errors import AmbuloError
     from ambulo.evaluation.measures import measure
     from ambulo.evaluation.path import script_path
-    from ambulo.learning.create import create_controller, models_folder, trained_models
-    from ambulo.matching.build import load_index
+    from ambulo.learning.create import open_stack
 
     if arguments.video and arguments.out is None:
         raise AmbuloError("a film needs a folder to be written to", key="video", remedy="add --out FOLDER")
@@ -102,21 +111,21 @@ def run(arguments: Arguments) -> Simulated:
             f"a seed of {arguments.seed} is not possible", key="seed", remedy="give a whole number from 0 up"
         )
     script = make_script(arguments)
-    database = Database.open(arguments.project)
-    _, index = load_index(database)
-    settings = project_settings(arguments.project, known_tags=database.tags)
-    models = models_folder(arguments.project)
-    name = arguments.controller or project_controller(arguments.project, trained=trained_models(models))
-    controller = create_controller(name, database, index, settings, models)
-    recording = simulate(
-        controller,
-        script,
-        arguments.seconds,
-        arguments.rate,
-        arguments.count,
-        arguments.seed,
-        name=name,
-    )
+    stack = open_stack(arguments.project, arguments.controller, arguments.fallback)
+    name, database, index = stack.name, stack.database, stack.index
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", MissingWarning)
+        recording = simulate(
+            stack.controller,
+            script,
+            arguments.seconds,
+            arguments.rate,
+            arguments.count,
+            arguments.seed,
+            name=name,
+        )
+    passed_over = [str(one.message) for one in told if issubclass(one.category, MissingWarning)]
+    recording = stack.as_one(recording)
     path = script_path(script)
     measures = measure(recording, database, path=path, index=index)
     files = {} if arguments.out is None else _write(arguments, recording, measures, database, index, path)
@@ -132,6 +141,8 @@ def run(arguments: Arguments) -> Simulated:
         measures={name: value.row() for name, value in measures.items()},
         definitions={name: value.definition for name, value in measures.items()},
         files=files,
+        levels=stack.answered(recording),
+        passed_over=passed_over,
     )
 
 
@@ -147,7 +158,9 @@ def make_script(arguments: Arguments) -> Script:
     script = _plain_script(arguments)
     preferred = _names(arguments.prefer)
     events = tuple(sorted((parse_event(text) for text in arguments.event), key=lambda event: event[1]))
-    return AskingScript(script, preferred, events) if preferred or events else script
+    if not preferred and not events and arguments.on_missing == "raise":
+        return script
+    return AskingScript(script, preferred, events, arguments.on_missing)
 
 
 def _names(texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -235,6 +248,8 @@ def _write(
 
 def show(simulated: Simulated) -> None:
     """Print the measures as a table."""
+    import sys
+
     from rich.console import Console
     from rich.table import Table
 
@@ -246,6 +261,10 @@ def show(simulated: Simulated) -> None:
     for name, row in simulated.measures.items():
         table.add_row(name.replace("_", " "), _number(row["value"]), _number(row["raw"]), row["unit"])
     Console().print(table)
+    if len(simulated.levels) > 1:
+        print("answered by " + ", ".join(f"{name} {part:.0%}" for name, part in simulated.levels.items()))
+    for line in simulated.passed_over:
+        print(line, file=sys.stderr)
     for kind, file in simulated.files.items():
         print(f"{kind}: {file}")
 

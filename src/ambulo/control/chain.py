@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from ambulo.control.player_state import PlayerState
 
 
+_KEPT_ANSWERS = 4096
+
+
 class Level(NamedTuple):
     """One database of a chain and what plays it."""
 
@@ -95,6 +98,9 @@ class ControllerChain:
                     "and wrap the chain: FootLock(Inertialize(chain), foot_geometry(database))",
                 )
         self._missing = Missing("")
+        self._tags = {name for level in self.levels for name in level.controller.database.tags}
+        # No state: databases do not change, so neither do answers. A tag that a level lacks takes long to find out.
+        self._answers: dict[tuple[tuple[int, ...], Tags, str | None, OnMissing], int] = {}
         first = self.levels[0].controller
         for level in self.levels[1:]:
             check_alike(first, level.controller, self.levels[0].name, level.name)
@@ -213,11 +219,22 @@ class ControllerChain:
 
     def _able(self, starts: tuple[int, ...], required: Tags, event: str | None, on_missing: OnMissing) -> int:
         """The first level that has what is asked; where none has, the first with as much of it as any has."""
+        question = starts, required, event, on_missing
+        found = self._answers.get(question)
+        if found is None:
+            found = self._find_able(starts, required, event, on_missing)
+            if len(self._answers) >= _KEPT_ANSWERS:
+                self._answers.clear()
+            self._answers[question] = found
+        return found
+
+    def _find_able(self, starts: tuple[int, ...], required: Tags, event: str | None, on_missing: OnMissing) -> int:
         if on_missing == "raise":
             return self._first_able(starts, required, event)
         kept: Tags = ()
         for tag in dict.fromkeys(required):
-            as_query(tag)  # what is no question at all is refused in any case
+            if tag not in self._tags:
+                as_query(tag)  # what is no question at all is refused in any case
             with contextlib.suppress(QueryError):
                 self._first_able(starts, (*kept, tag), None)
                 kept = (*kept, tag)
@@ -243,6 +260,11 @@ class ControllerChain:
         asked = " and ".join(required) or "anything"
         if event is not None:
             asked = f"{asked} and the event {event!r}" if required else f"the event {event!r}"
+        for question in required:
+            unknown = [] if question in self._tags else [n for n in as_query(question).tags if n not in self._tags]
+            if unknown:
+                refused = unknown_tag(unknown[0], self._tags)
+                break
         raise QueryError(
             f"no database of the chain ({self._names()}) has {asked}: {'' if refused is None else refused.message}",
             key="required_tags" if event is None else "event",
@@ -260,9 +282,8 @@ class ControllerChain:
         foreign = names - self.levels[number].controller.database.tags.keys()
         if not foreign:
             return intent
-        everywhere = {name for level in self.levels for name in level.controller.database.tags}
-        for name in sorted(foreign - everywhere):
-            unknown = unknown_tag(name, everywhere, key="preferred_tags")
+        for name in sorted(foreign - self._tags):
+            unknown = unknown_tag(name, self._tags, key="preferred_tags")
             error = QueryError(
                 f"no database of the chain ({self._names()}) knows a preference: {unknown.message}",
                 key=unknown.key,

@@ -28,18 +28,21 @@ POINT, OFFSET, OFFSET_VELOCITY, TOE, TOE_VELOCITY, ANIMATED, STEP_TIME = 0, 3, 6
 
 # Places in FootLock's constants.
 RELEASE_HALF_LIFE, UNLOCK_DISTANCE, STRETCH_MARGIN, LOCK_SPEED, LOCK_HEIGHT = range(5)
-STEP_HEIGHT, STEP_DURATION, HEIGHT_HALF_LIFE, PELVIS_DROP, DROP_HALF_LIFE = 5, 6, 7, 8, 9
+STEP_HEIGHT, STEP_DURATION, HEIGHT_HALF_LIFE, PELVIS_DROP, DROP_HALF_LIFE, STEP_SPEED = 5, 6, 7, 8, 9, 10
 
 # Metres above where toes in contact are, up to which a toe that is shown counts as on the ground.
 _NEAR_GROUND = 0.015
-# An offset that lowers a swinging toe fades in this part of the usual half-life.
-_LOW_SHARE = 0.1
+# An offset that lowers a swinging toe by little fades in this part of the usual half-life; the more it lowers it the
+# slower, up to the usual one at so many metres: a toe is taken up at 1.4 m/s at most, never thrown.
+_LOW_SHARE, _LOW_DEPTH = 0.1, 0.2
 # Metres: rounding of an offset that is none.
 _NOISE = 1e-6
 # The part of a step after which the toe is over its place and only comes down.
 _OVER = 0.8
 # A hop has this part of a step's height and duration.
 _HOP_SHARE = 0.6
+# Midway a step is so much faster than its distance over its duration.
+_FASTEST = 1.875 / (2.0 * _OVER - 1.0)
 
 
 @kernel
@@ -117,9 +120,12 @@ def track_toe(
         steps = far and contact
         releases = not contact
     elif stepping:
-        step_time += dt
+        duration = constants[STEP_DURATION] * (_HOP_SHARE if hop else 1.0)
+        # A long way takes longer: no toe is thrown.
+        speed = _FASTEST * math.hypot(point[0] - toe[0], point[2] - toe[2]) / duration
+        step_time += dt * min(constants[STEP_SPEED] / max(speed, 1e-6), 1.0)
         # Over the place, and on the way down: from here on it does not move sideways.
-        locks = contact and step_time >= _OVER * constants[STEP_DURATION] * (_HOP_SHARE if hop else 1.0)
+        locks = contact and step_time >= _OVER * duration
         releases = not contact
     elif touching:
         slow = math.hypot(last_v[0], last_v[2]) < constants[LOCK_SPEED]
@@ -131,7 +137,7 @@ def track_toe(
     x, y, z = offset
     vx, vy, vz = offset_v
     if steps:
-        # Far is never quick: the leg would flick.
+        # Far is never a hop: the leg would flick.
         hop = alone and gap < 2.0 * constants[UNLOCK_DISTANCE]
         point, step_time = last_toe, 0.0
         x, z, vx, vz = 0.0, 0.0, 0.0, 0.0
@@ -167,8 +173,8 @@ def track_toe(
         y = last_toe[1] - raised - (toe[1] - (0.0 if transitioned else dt * animated_v[1]))
         vy = 0.0 if transitioned else last_v[1] - animated_v[1]
     # A swinging toe passes close over the ground: what would lower it is taken back sooner than what lifts it.
-    low = y < -_NOISE and not contact
-    y, vy = fade(y, vy, spring_exponent(constants[HEIGHT_HALF_LIFE] * (_LOW_SHARE if low else 1.0)), dt)
+    part = min(max(-y / _LOW_DEPTH, _LOW_SHARE), 1.0) if y < -_NOISE and not contact else 1.0
+    y, vy = fade(y, vy, spring_exponent(part * constants[HEIGHT_HALF_LIFE]), dt)
     height = toe[1] + y + raised
     target = (point[0], height, point[2]) if locked else (source[0] + x, height, source[1] + z)
     if fresh:

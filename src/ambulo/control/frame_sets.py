@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 NEVER_SHOWN = "junk"
 
-# Frame sets kept, the one asked for longest ago goes first (nine bytes a frame each), and keys remembered.
+# Frame sets kept, the one asked for longest ago goes first, and keys remembered. Each holds nine bytes a frame and what
+# its search needs: of a large database, bytes are what bounds them, whatever a client asks for.
 _KEPT_SETS = 128
+_KEPT_BYTES = 1 << 30
 _KEPT_KEYS = 4096
 
 
@@ -55,6 +57,12 @@ class FrameSet:
     candidate_count: int
     filtered: dict[str, int]
     passed_over: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def byte_count(self) -> int:
+        """Bytes that are kept with it."""
+        own = self.allowed.nbytes + self.run_stops.nbytes
+        return int(own + (0 if self.mask is None else self.mask.byte_count))
 
 
 _Question = tuple[Tags, Tags, OnMissing]
@@ -106,7 +114,7 @@ class FrameSets:
             return found
         if on_missing == "report":
             found = self._of_what_is_there(required, preferred)
-            _keep(self._by_tags, (required, preferred, on_missing), found, _KEPT_SETS)
+            self._remember((required, preferred, on_missing), found)
             _keep(self._asked, found.key, (required, preferred, on_missing), _KEPT_KEYS)
             return found
         # The same tags in any order, or twice, are the same question.
@@ -115,9 +123,18 @@ class FrameSets:
         if found is None:
             found = self._make(asked[0] or self._defaults, asked[1])
         for question in {(required, preferred, on_missing), asked}:
-            _keep(self._by_tags, question, found, _KEPT_SETS)
+            self._remember(question, found)
         _keep(self._asked, found.key, asked, _KEPT_KEYS)
         return found
+
+    def _remember(self, question: _Question, found: FrameSet) -> None:
+        """Keep an answer, and forget the oldest ones where there are too many of them or they are too large."""
+        _keep(self._by_tags, question, found, _KEPT_SETS)
+        sizes = {id(kept): kept.byte_count for kept in self._by_tags.values()}
+        while len(self._by_tags) > 1 and sum(sizes.values()) > _KEPT_BYTES:
+            gone = self._by_tags.popitem(last=False)[1]
+            if all(kept is not gone for kept in self._by_tags.values()):
+                del sizes[id(gone)]
 
     def _of_what_is_there(self, required: Tags, preferred: Tags) -> FrameSet:
         """The frames for those of the tags with which there is something to show."""
@@ -135,7 +152,8 @@ class FrameSets:
                 pass_over(tag, unknown_tag(tag, self.database.tags))
         kept: tuple[str, ...] = ()
         for tag in dict.fromkeys(required):
-            as_query(tag)  # what is no question at all is refused in any case
+            if tag not in self.database.tags:
+                as_query(tag)  # what is no question at all is refused in any case
             try:
                 found = self.of((*kept, tag), ())
                 if found.mask is not None and not found.mask.candidate_count:

@@ -165,10 +165,11 @@ class FootLockSettings:
         lock_speed: m/s, a toe that moves faster is not locked yet.
         lock_height: metres above where toes in contact are, a toe that is higher is not locked yet.
         step_height: metres, how high a toe is lifted that must move although the animation stands.
-        step_duration: seconds that such a step takes.
+        step_duration: seconds that such a step takes, unless it is far.
         height_half_life: seconds, how fast a difference in the toe's height fades.
         pelvis_drop: metres that the pelvis is let down at most, for a locked toe that the leg would not reach.
         drop_half_life: seconds, how fast it goes down and up.
+        step_speed: m/s, the fastest that a toe moves over the ground in such a step.
     """
 
     release_half_life: float = 0.1
@@ -181,6 +182,7 @@ class FootLockSettings:
     height_half_life: float = 0.1
     pelvis_drop: float = 0.1
     drop_half_life: float = 0.1
+    step_speed: float = 5.0
 
     def __post_init__(self) -> None:
         _check_positive(self, "a foot lock setting")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ambulo.control.controller import Controller
-from ambulo.control.create import CONTROLLERS
+from ambulo.control.create import CONTROLLERS, create_chain
 from ambulo.control.create import create_controller as create_plain
 from ambulo.control.settings import ControlSettings
 from ambulo.errors import ControlError, LearningError, nearest_names
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ambulo.control.recording import Recording
     from ambulo.database.database import Database
     from ambulo.matching.index import SearchIndex
 
@@ -80,6 +86,87 @@ def create_controller(
             )
         raise ControlError(f"no controller {name!r}; {nearest_names(name, controller_names(models))}", key="controller")
     return _lmm(Path(str(models)) / name, database, index, settings or ControlSettings())
+
+
+@dataclass(frozen=True)
+class OpenStack:
+    """A project's controller, ready to be simulated, and what is needed to look at what it shows.
+
+    Attributes:
+        name: the controller's.
+        controller: the full stack; around a chain where there is more than one level.
+        levels: names of the databases, in the order in which they answer.
+        database: what is played; of several levels, all of them end to end.
+        index: of the first level.
+    """
+
+    name: str
+    controller: Controller
+    levels: tuple[str, ...]
+    database: Database
+    index: SearchIndex
+    offsets: NDArray[np.int64]
+
+    def as_one(self, recording: Recording) -> Recording:
+        """The same recording with frames of :attr:`database` in place of frames of the level that answered."""
+        if recording.levels is None or len(self.levels) == 1:
+            return recording
+        return replace(recording, frames=recording.frames + self.offsets[recording.levels])
+
+    def answered(self, recording: Recording) -> dict[str, float]:
+        """Part of the steps that each level has answered."""
+        levels = () if recording.levels is None else recording.levels.reshape(-1).tolist()
+        return {name: levels.count(level) / max(len(levels), 1) for level, name in enumerate(self.levels)}
+
+
+def open_stack(project: str | Path, controller: str | None = None, fallback: Sequence[str | Path] = ()) -> OpenStack:
+    """Open a built project and make its controller, with the databases that answer what it cannot.
+
+    Args:
+        project: its folder or file, or that of a database.
+        controller: a name; the first that the project names where None.
+        fallback: folders of further built projects, after those that the project's file names.
+
+    Raises:
+        ControlError: there is no such controller, or it plays no chain, or the databases do not fit together.
+        DatabaseError: a project was not built, or is damaged; or databases have different skeletons or rates.
+        ProjectError: a project file cannot be used.
+    """
+    from ambulo.control.project_settings import project_controller, project_fallback, project_settings
+    from ambulo.database.database import Database
+    from ambulo.database.joined import frame_offsets, join_databases
+    from ambulo.matching.build import load_index
+
+    models = models_folder(project)
+    name = controller or project_controller(project, trained=trained_models(models))
+    places = [Path(project), *project_fallback(project), *map(Path, fallback)]
+    levels: list[tuple[str, Database, SearchIndex, ControlSettings]] = []
+    for place in places:
+        database = Database.open(place)
+        settings = project_settings(place, known_tags=database.tags)
+        levels.append((_title(database, place, levels), database, load_index(database)[1], settings))
+    first = levels[0]
+    if len(levels) == 1:
+        made = create_controller(name, first[1], first[2], first[3], models)
+    elif name in CONTROLLERS:
+        made = create_chain(name, levels)
+    else:
+        raise ControlError(
+            f"a trained model such as {name!r} plays no chain of databases",
+            key="fallback",
+            remedy="leave the other databases out, or use --controller motion_matching",
+        )
+    databases = [level[1] for level in levels]
+    titles = tuple(level[0] for level in levels)
+    return OpenStack(name, made, titles, join_databases(databases), first[2], frame_offsets(databases))
+
+
+def _title(
+    database: Database, place: Path, others: Sequence[tuple[str, Database, SearchIndex, ControlSettings]]
+) -> str:
+    """A name for a level that no other has."""
+    title = database.name or place.resolve().name
+    return place.resolve().as_posix() if title in [other[0] for other in others] else title
 
 
 def _lmm(folder: Path, database: Database, index: SearchIndex, settings: ControlSettings) -> Controller:
