@@ -65,7 +65,7 @@ def test_from_a_folder_to_a_database(tmp_path: Path, capsys: pytest.CaptureFixtu
     info = run_json(capsys, "info", project)
     assert info["stale"] is True
     assert info["staleness"]["added"] == ["../capture/walk_03.bvh"]
-    assert "1 takes were added" in info["staleness"]["reasons"][0]
+    assert "1 take was added" in info["staleness"]["reasons"][0]
 
     assert cli.run(["build", str(project)]) == 0
     text = capsys.readouterr().out

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import ambulo
 from ambulo.cli import main as cli
+from ambulo.motion.motion import Motion
+from ambulo.synthesis.body import default_skeleton
 
 
 @pytest.fixture
@@ -53,3 +57,45 @@ def test_what_cannot_be_done_is_refused_and_writes_nothing(
     assert cli.run(["tag", *words]) == 2
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in take.parent.iterdir()) == ["walk_01.bvh"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "ambulo.toml").write_text(
+        '[[sources]]\npath = "takes"\nrate = 30.0\ntags = ["healthy"]\n[tags]\nexclusive = [["injured", "healthy"]]\n'
+    )
+    body = default_skeleton()
+    motions = []
+    for name, frames in (("Idle", 61), ("Walk_Loop", 121)):
+        positions = np.tile(body.offsets, (frames, 1, 1))
+        rotations = np.tile(np.array([0, 0, 0, 1], np.float32), (frames, body.joint_count, 1))
+        motions.append(Motion(body, positions, rotations, 60.0, name))
+    (tmp_path / "takes").mkdir()
+    ambulo.save(motions, tmp_path / "takes" / "hero.glb")
+    return tmp_path / "takes" / "hero.glb"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["tired", "--start", "2.1"], "ends at 2.03 s"),
+        (["tired", "--start", "1.1", "--clip", "Idle"], "ends at 1.03 s"),
+        (["injured", "--start", "1"], "exclusive"),
+        (["tired", "--clip", "Walk_Lop"], "did you mean 'Walk_Loop'"),
+    ],
+)
+def test_what_a_project_and_a_take_cannot_have_is_refused(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert cli.run(["tag", "add", str(project), *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not project.with_name("hero.tags.csv").exists()
+
+
+def test_a_range_of_one_clip_and_one_beyond_the_end(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["tag", "add", str(project), "tired", "--start", "1", "--clip", "Walk_Loop", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changed"][0]["clip"] == "Walk_Loop"
+    assert cli.run(["tag", "add", str(project), "slow", "--stop", "99"]) == 0
+    assert "holds to its end" in capsys.readouterr().out
+    text = project.with_name("hero.tags.csv").read_text()
+    assert text == "start,stop,tag,clip\n1.0,,tired,Walk_Loop\n,99.0,slow\n"

@@ -78,6 +78,13 @@ def run(arguments: Arguments) -> Stylised:
     operators = _operators(arguments)
     if not operators:
         raise AmbuloError("nothing is asked for", key="operators", remedy="for example --limp 0.6")
+    for operator in operators:
+        fault = operator.fault()
+        if fault is not None:
+            name = operator.given[0][0]
+            raise AmbuloError(
+                fault, key=name, remedy=f"give --{name.replace('_', '-')} such a value; --help says what it means"
+            )
     tags = [TagRange(None, None, check_tag(tag)) for tag in (*arguments.tags, STYLISED)]
     motion = load(source, unit=parsed_unit(arguments.unit), up=arguments.up, rate=arguments.rate)
     made, report = stylise(motion, operators)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 import tyro
 
-from ambulo.formats.tag_file import TagRange
+from ambulo.formats.tag_file import TagRange, TagRow
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Arguments:
     """A higher one wins over any cost of a search."""
     bonus: float = 0.0
     """What these frames cost less than others in a search."""
+    clip: str = ""
+    """With add: the one motion, of a file that holds several, that it is about; all if left out."""
     least: float = 0.0
     """With accept and reject: only proposals of this confidence at least, 0 to 1."""
     json: bool = False
@@ -46,15 +49,17 @@ class TagLine(msgspec.Struct, frozen=True):
     tag: str
     priority: int
     bonus: float
+    clip: str = ""
 
 
 class Tagged(msgspec.Struct, frozen=True):
-    """What ``ambulo tag`` did: the file, what was added or removed, and all ranges that are there now."""
+    """What ``ambulo tag`` did: the file, what was added or removed, all ranges that are there now, and what is odd."""
 
     file: str
     action: str
     changed: tuple[TagLine, ...]
     ranges: tuple[TagLine, ...]
+    notes: tuple[str, ...] = ()
 
 
 def run(arguments: Arguments) -> Tagged:
@@ -81,17 +86,59 @@ def run(arguments: Arguments) -> Tagged:
     for text in arguments.tags:
         tag = check_tag(text)
         if arguments.action == "add":
-            entry = TagRange(arguments.start, arguments.stop, tag, arguments.priority, arguments.bonus)
-            parse_tags(tag_file_text([entry]), file)  # the same rules as for what is written by hand
+            entry = TagRange(
+                *(arguments.start, arguments.stop, tag, arguments.priority, arguments.bonus, arguments.clip)
+            )
+            try:
+                parse_tags(tag_file_text([entry]), file)  # the same rules as for what is written by hand
+            except ProjectError as error:  # there is no such line yet
+                raise ProjectError(error.message, path=take, key=error.key, remedy=error.remedy) from None
             added = document.add(entry)
             changed.append(TagLine(added.line, *added.range))
         else:
             gone = document.remove(tag, arguments.start, arguments.stop)
             changed += [TagLine(None, *row.range) for row in gone]
+    notes: tuple[str, ...] = ()
+    if arguments.action == "add":
+        notes = _checked(arguments, document.rows)
     if arguments.action != "list":
         document.save()
     rows = tuple(TagLine(row.line, *row.range) for row in document.rows)
-    return Tagged(str(file), arguments.action, tuple(changed), rows)
+    return Tagged(str(file), arguments.action, tuple(changed), rows, notes)
+
+
+def _checked(arguments: Arguments, rows: Sequence[TagRow]) -> tuple[str, ...]:
+    """Refuse what would hold nowhere in the take, or contradict its project; returns what is only odd."""
+    from ambulo.database.annotate import check_tag_rows
+    from ambulo.database.takes import project_of_take
+    from ambulo.errors import AmbuloError, ProjectError, nearest_names
+    from ambulo.formats.registry import load_all
+
+    found, take = project_of_take(arguments.take), arguments.take
+    rate = None
+    if found is not None:
+        project, known = found
+        check_tag_rows(project, known, rows)
+        rate = project.source_of(known.source, known.label).rate
+    try:
+        motions = load_all(take, rate=rate)
+    except AmbuloError as error:
+        return (f"{take.name} cannot be read, so its length is not known: {error.message}",)
+    if arguments.clip and arguments.clip not in {motion.name for motion in motions}:
+        near = nearest_names(arguments.clip, [motion.name for motion in motions])
+        raise ProjectError(f"has no clip {arguments.clip!r}; {near}", path=take, key="clip")
+    lengths = [m.frame_count / m.rate for m in motions if arguments.clip in ("", m.name)]
+    longest = max(lengths, default=0.0)
+    if arguments.start is not None and arguments.start >= longest:
+        raise ProjectError(
+            f"the range would start at {arguments.start:g} s, the take ends at {longest:.2f} s: it would hold nowhere",
+            path=take,
+            key="start",
+            remedy="give seconds of the take from its first frame",
+        )
+    if arguments.stop is not None and arguments.stop > longest + 0.05:
+        return (f"the take ends at {longest:.2f} s, before {arguments.stop:g} s: the tag holds to its end",)
+    return ()
 
 
 def _settle(arguments: Arguments, file: Path) -> Tagged:
@@ -114,11 +161,14 @@ def _settle(arguments: Arguments, file: Path) -> Tagged:
 
 def show(result: Tagged) -> None:
     """Print it."""
-    print(f"{result.file}: {len(result.ranges)} ranges")
+    print(f"{result.file}: {len(result.ranges)} range{'' if len(result.ranges) == 1 else 's'}")
     for entry in result.ranges if result.action == "list" else result.changed:
         start = "start" if entry.start is None else f"{entry.start:g}"
         stop = "end" if entry.stop is None else f"{entry.stop:g}"
         more = f"  priority {entry.priority}" if entry.priority else ""
         more += f"  bonus {entry.bonus:g}" if entry.bonus else ""
+        more += f"  clip {entry.clip}" if entry.clip else ""
         sign = {"add": "+ ", "remove": "- ", "list": "", "accept": "+ ", "reject": "- "}[result.action]
         print(f"  {sign}{entry.tag:<24} {start} to {stop} s{more}")
+    for note in result.notes:
+        print(f"  note: {note}")

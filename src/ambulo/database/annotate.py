@@ -15,7 +15,7 @@ from ambulo.database.tags import mirrored_tag, range_to_frames, tags_of_file_nam
 from ambulo.database.takes import Take
 from ambulo.errors import ProjectError, nearest_names
 from ambulo.formats.channel_file import NumberRange, channel_file_of, read_channel_rows
-from ambulo.formats.tag_file import TagRange, check_tag, read_tag_rows, tag_file_of
+from ambulo.formats.tag_file import TagRange, TagRow, check_tag, read_tag_rows, tag_file_of
 from ambulo.motion.motion import Note
 from ambulo.prepare.stylise.style import STYLISED, tempo_factor
 
@@ -52,7 +52,16 @@ def read_annotations(project: Project, takes: Sequence[Take]) -> list[TakeAnnota
     return [TakeAnnotations(_tags(project, take), _numbers(project, take)) for take in takes]
 
 
-def _tags(project: Project, take: Take) -> list[TagNote]:
+def check_tag_rows(project: Project, take: Take, rows: Sequence[TagRow]) -> None:
+    """Refuse rows of a take's tag file that contradict each other, or what else is said about the take.
+
+    Raises:
+        ProjectError: two tags of one exclusive group hold at the same time.
+    """
+    _tags(project, take, rows)
+
+
+def _tags(project: Project, take: Take, rows: Sequence[TagRow] | None = None) -> list[TagNote]:
     source, style = project.sources[take.source], None if take.style is None else project.stylise[take.style]
     named = take.relative if style is None else take.relative.replace(f"@{style.name}", "")
     notes = [TagNote(TagRange(None, None, check_tag(tag)), "project") for tag in source.tags]
@@ -61,8 +70,9 @@ def _tags(project: Project, take: Take) -> list[TagNote]:
     if "name" in source.tags_from:
         notes += [TagNote(TagRange(None, None, tag), "name") for tag in tags_of_file_name(named)]
     file = tag_file_of(take.path)
-    if file.exists():
-        notes += [TagNote(row.range, "file", row.line) for row in read_tag_rows(file)]
+    if rows is None:
+        rows = read_tag_rows(file) if file.exists() else []
+    notes += [TagNote(row.range, "file", row.line) for row in rows]
     if style is not None:
         notes = [_restyled(note, style) for note in notes if note.range.tag not in style.without]
         notes += [TagNote(TagRange(None, None, check_tag(tag)), "style") for tag in (STYLISED, *style.tags)]
@@ -89,7 +99,9 @@ def _retimed(entry: TagRange | NumberRange, style: StyleSpec) -> tuple[float | N
 
 def _check_exclusive(notes: Sequence[TagNote], take: Take) -> None:
     for one, other in combinations(notes, 2):
-        if one.range.tag == other.range.tag:
+        if one.range.tag == other.range.tag or (
+            one.range.clip and other.range.clip and one.range.clip != other.range.clip
+        ):
             continue
         start = max(one.range.start or 0.0, other.range.start or 0.0)
         stops = [note.range.stop for note in (one, other) if note.range.stop is not None]
@@ -165,7 +177,7 @@ def tag_frames(
     for note in notes:
         entry = note.range
         start, stop = _frames(entry, clip, rate)
-        if stop > start:
+        if stop > start and entry.clip in ("", clip.name):
             tag = mirrored_tag(entry.tag) if mirrored else entry.tag
             yield FrameRange(number, tag, offset + start, offset + stop, note.origin, entry.priority, entry.bonus)
     if mirrored:
@@ -208,7 +220,14 @@ def outside_notes(said: TakeAnnotations, clips: Sequence[ClipRecord], rate: floa
     for kind, entries in (("tag", said.tags), ("number", said.numbers)):
         for note in entries:
             entry = note.range
-            if all(stop <= start for start, stop in (_frames(entry, clip, rate) for clip in clips)):
+            wanted = entry.clip if isinstance(entry, TagRange) else ""
+            if wanted and wanted not in {clip.name for clip in clips}:
+                near = nearest_names(wanted, {clip.name for clip in clips})
+                text = f"a row is about the clip {wanted!r}, which the file does not have; {near}"
+                notes.append(Note(f"{kind}_clip", text, warning=True, line=note.line))
+                continue
+            about = [clip for clip in clips if wanted in ("", clip.name)]
+            if all(stop <= start for start, stop in (_frames(entry, clip, rate) for clip in about)):
                 name = entry.tag if isinstance(entry, TagRange) else entry.channel
                 until = "its end" if entry.stop is None else f"{entry.stop:g} s"
                 text = (

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ambulo.database.prepare_jobs import check_clip_names
 from ambulo.database.project import PROJECT_FILE, load_project
 from ambulo.database.take_spec import TakeSpec
 from ambulo.database.takes import find_takes
@@ -34,6 +35,7 @@ class CheckJob(NamedTuple):
         roles: humanoid role -> joint name, corrections.
         settings: constants of the preparation.
         spec: what the project knows of this take.
+        clip_specs: what it knows of single clips of it.
         travel: where the way comes from, ``as_is`` or ``from_feet``.
     """
 
@@ -48,6 +50,7 @@ class CheckJob(NamedTuple):
     settings: PrepareSettings = PrepareSettings()
     spec: TakeSpec | None = None
     travel: str = "as_is"
+    clip_specs: Mapping[str, TakeSpec] = {}
 
 
 class CheckResult(NamedTuple):
@@ -158,7 +161,10 @@ def find_jobs(
             spec = project.spec_of(take.source, take.label)
             given = (unit or of.unit, up or of.up, rate or of.rate)
             jobs.append(
-                CheckJob(number, take.label, take.path, take.size, *given, known, project.prepare, spec, of.travel)
+                CheckJob(
+                    *(number, take.label, take.path, take.size, *given, known, project.prepare, spec, of.travel),
+                    clip_specs=project.clip_specs(take.source, take.label),
+                )
             )
         return jobs
     if is_folder(path):
@@ -186,7 +192,13 @@ def run_check(job: CheckJob) -> CheckResult:
         motions = load_all(job.path, unit=job.unit, up=job.up, rate=job.rate)
         if not motions:
             raise FormatError("holds no motion", path=job.path)
-        takes = tuple(_checked(motion, job.label, job.settings, job.roles, job.spec, job.travel) for motion in motions)
+        check_clip_names(job.clip_specs, [motion.name for motion in motions], job.path)
+        takes = tuple(
+            _checked(
+                *(motion, job.label, job.settings, job.roles, job.clip_specs.get(motion.name, job.spec), job.travel)
+            )
+            for motion in motions
+        )
     except AmbuloError as error:
         broken = BrokenTake(file=job.label, reason=error.message, remedy=error.remedy, line=error.line)
         return CheckResult(job.number, (), broken, 0)

@@ -192,7 +192,7 @@ class Database:
         elif tags is not None:
             for clip, start, clip_tags in zip(clips, edges, tags, strict=False):
                 for entry in clip_tags:
-                    begin, end, tag, priority, bonus = TagRange(*entry)
+                    begin, end, tag, priority, bonus, _ = TagRange(*entry)
                     a, b = range_to_frames(
                         begin, end, rate=clip.rate, frame_count=clip.frame_count, start_time=clip.start_time
                     )

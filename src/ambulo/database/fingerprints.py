@@ -110,7 +110,7 @@ def take_key(project: Project, source: int, take: TakeInput) -> str:
         take.sha256,
         take.companions_sha256,
         [spec.unit, spec.up, spec.rate, spec.travel],
-        msgspec.to_builtins(project.spec_of(source, take.label)),
+        msgspec.to_builtins([project.spec_of(source, take.label), project.clip_specs(source, take.label)]),
         sorted(project.roles.items()),
         msgspec.to_builtins(project.prepare),
         project.mirror,

@@ -152,7 +152,9 @@ def with_takes(text: str, entries: Mapping[str, Mapping[str, object]], file: Pat
             key="takes",
             remedy="write them as [[takes]] tables",
         )
-    numbers = {str(entry.get("file")): number for number, entry in enumerate(before.get("takes", []))}
+    numbers = {
+        str(entry.get("file")): number for number, entry in enumerate(before.get("takes", [])) if "clip" not in entry
+    }
     # From the last block to the first: what is inserted must not move the blocks that are still to come.
     for label in sorted(entries, key=lambda label: numbers.get(label, -1), reverse=True):
         if label in numbers:
@@ -210,11 +212,11 @@ def _check_change(
 ) -> None:
     """Refuse a text in which anything but the entries changed: a string that looks like a table, say."""
     old, new = dict(before), dict(after)
-    had = {str(entry["file"]): dict(entry) for entry in _tables(old.pop("takes", []))}
-    has = {str(entry["file"]): dict(entry) for entry in _tables(new.pop("takes", []))}
+    had = {(str(entry["file"]), entry.get("clip")): dict(entry) for entry in _tables(old.pop("takes", []))}
+    has = {(str(entry["file"]), entry.get("clip")): dict(entry) for entry in _tables(new.pop("takes", []))}
     wanted = {**had}
     for label, keys in entries.items():
-        wanted[label] = {"file": label, **had.get(label, {}), **keys}
+        wanted[label, None] = {"file": label, **had.get((label, None), {}), **keys}
     if old != new or wanted != has:
         raise ProjectError("is written in a way that cannot be added to", path=file, remedy="add the [[takes]] by hand")
 

@@ -166,6 +166,9 @@ class Preparation:
             target=target if source.retarget else None,
             mapping=None if source.mapping is None else project.folder / source.mapping,
             travel=source.travel,
+            clip_corrections={
+                name: spec.corrections for name, spec in project.clip_specs(take.source, take.label).items()
+            },
             operators=() if take.style is None else project.stylise[take.style].operators,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from ambulo.database.records import ClipRecord, Failure, RetargetRecord, TakeRec
 from ambulo.database.retarget_plan import TargetSpec, put_on_target
 from ambulo.database.storage import write_tensors
 from ambulo.database.workers import Sized, core_count, run_tasks
-from ambulo.errors import AmbuloError, MotionError, ProjectError, printable
+from ambulo.errors import AmbuloError, MotionError, ProjectError, nearest_names, printable
 from ambulo.motion.motion import Motion, Note
 from ambulo.prepare.clip import PreparedClip
 from ambulo.prepare.corrections import Corrections
@@ -40,6 +40,7 @@ class PrepareJob(NamedTuple):
         mirror: make a mirrored copy of each clip as well.
         output: file for the frames.
         corrections: of this one take.
+        clip_corrections: name of a clip of it -> those of that clip, in place of the take's.
         target: file on the skeleton that it is put on; None leaves it on its own.
         mapping: mapping file for that; None guesses.
         travel: where the way comes from, ``as_is`` or ``from_feet``.
@@ -62,6 +63,7 @@ class PrepareJob(NamedTuple):
     mapping: Path | None = None
     travel: str = "as_is"
     operators: tuple[Operator, ...] = ()
+    clip_corrections: Mapping[str, Corrections] = {}
 
 
 class JobResult(NamedTuple):
@@ -143,6 +145,8 @@ def _prepare(job: PrepareJob) -> tuple[list[PreparedClip], tuple[RetargetRecord,
     motions = load_all(job.path, unit=job.unit, up=job.up, rate=job.rate)
     if not motions:
         raise MotionError("holds no motion", path=job.path)
+    names = [motion.name for motion in motions]
+    check_clip_names(job.clip_corrections, names, job.path)
     retargeted: list[RetargetRecord] = []
     if job.target is not None:
         mapping = None if job.mapping is None else read_mapping(job.mapping)
@@ -153,9 +157,10 @@ def _prepare(job: PrepareJob) -> tuple[list[PreparedClip], tuple[RetargetRecord,
         motions = [_stylised(motion, job) for motion in motions]
     clips: list[PreparedClip] = []
     left_out: list[Note] = []
-    for motion in motions:
+    for name, motion in zip(names, motions, strict=True):
+        corrections = job.clip_corrections.get(name, job.corrections)
         try:
-            clips.append(prepare_take(motion, job.settings, job.roles, job.corrections, job.travel))
+            clips.append(prepare_take(motion, job.settings, job.roles, corrections, job.travel))
         except MotionError as error:
             if len(motions) == len(left_out) + 1:
                 raise  # none of the file's can be used
@@ -163,6 +168,22 @@ def _prepare(job: PrepareJob) -> tuple[list[PreparedClip], tuple[RetargetRecord,
     if left_out:  # one pose among fifty clips is no reason to do without the others
         clips[0] = replace(clips[0], notes=(*left_out, *clips[0].notes))
     return clips, tuple(retargeted)
+
+
+def check_clip_names(wanted: Iterable[str], names: Sequence[str], path: Path) -> None:
+    """Refuse a correction of a clip that a file does not have.
+
+    Raises:
+        MotionError: with the nearest of the names that it has.
+    """
+    for name in wanted:
+        if name not in names:
+            raise MotionError(
+                f"has no clip {name!r}, which a [[takes]] entry is about; {nearest_names(name, names)}",
+                path=path,
+                key="takes.clip",
+                remedy="correct the entry's clip in ambulo.toml, or leave it out for all clips of the file",
+            )
 
 
 def _stylised(motion: Motion, job: PrepareJob) -> Motion:

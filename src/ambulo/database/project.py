@@ -122,7 +122,17 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def take_spec(self, label: str) -> TakeSpec | None:
         """The corrections of a take, by the name that reports call it; None where there are none."""
         label = label.rpartition("@")[0] if self.made_by(label) is not None else label
-        return next((spec for spec in self.takes if spec.file == label), None)
+        return next((spec for spec in self.takes if spec.file == label and spec.clip is None), None)
+
+    def clip_specs(self, number: int, label: str) -> dict[str, TakeSpec]:
+        """Name of a clip of a take of a source -> its corrections, of those that have some of their own."""
+        label = label.rpartition("@")[0] if self.made_by(label) is not None else label
+        first = self.sources[number].skip_first or None
+        return {
+            spec.clip: spec if spec.start_frame is not None else msgspec.structs.replace(spec, start_frame=first)
+            for spec in self.takes
+            if spec.file == label and spec.clip is not None
+        }
 
     def made_by(self, label: str) -> StyleSpec | None:
         """The style that makes a take of that name; None for a take that was captured."""
@@ -253,16 +263,19 @@ def check_values(project: Project, text: str, file: Path) -> None:
         twice = style.name in {other.name for other in project.stylise[:number]}
         wrong_style = ("name", f"two styles are called {style.name!r}") if twice else style.fault()
         if wrong_style is not None:
-            raise fail(wrong_style[1], "stylise", number, wrong_style[0])
+            remedy = "correct it in the [[stylise]] table; each operator's range is in the guide to stylisation"
+            raise fail(wrong_style[1], "stylise", number, wrong_style[0], remedy=remedy)
         for key in ("tags", "of_tags", "without"):
             for tag in getattr(style, key):
                 check_tag(tag, path=file, line=line_of(text, ("stylise", number, key)))
-    files: set[str] = set()
+    known: set[tuple[str, str | None]] = set()
     for number, spec in enumerate(project.takes):
-        wrong_take = ("file", f"{spec.file!r} has two [[takes]] entries") if spec.file in files else spec.fault()
+        named = f"{spec.file!r}" if spec.clip is None else f"the clip {spec.clip!r} of {spec.file!r}"
+        twice = (spec.file, spec.clip) in known
+        wrong_take = ("file", f"{named} has two [[takes]] entries") if twice else spec.fault()
         if wrong_take is not None:
-            raise fail(wrong_take[1], "takes", number, wrong_take[0])
-        files.add(spec.file)
+            raise fail(wrong_take[1], "takes", number, wrong_take[0], remedy="correct or remove the table")
+        known.add((spec.file, spec.clip))
     for number, source in enumerate(project.sources):
         for name, value in source.numbers.items():
             at = ("sources", number, "numbers", name)

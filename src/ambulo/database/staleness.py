@@ -91,12 +91,13 @@ def compare(old: Inputs, new: Inputs) -> Staleness:
     settings = tuple(key for key in keys if old.project.get(key, absent) != new.project.get(key, absent))
     code = old.code != new.code
     reasons = [
-        f"{len(labels)} takes {what}: {', '.join(labels[:3])}{', ...' if len(labels) > 3 else ''}"
-        for labels, what in (
-            (added, "were added"),
-            (removed, "were removed"),
-            (changed, "changed"),
-            (retagged, "have other tags or numbers beside them"),
+        f"{f'1 take {one}' if len(labels) == 1 else f'{len(labels)} takes {more}'}: "
+        f"{', '.join(labels[:3])}{', ...' if len(labels) > 3 else ''}"
+        for labels, one, more in (
+            (added, "was added", "were added"),
+            (removed, "was removed", "were removed"),
+            (changed, "changed", "changed"),
+            (retagged, "has other tags or numbers beside it", "have other tags or numbers beside them"),
         )
         if labels
     ]

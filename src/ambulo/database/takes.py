@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ambulo.database.project import Project, SourceSpec
+from ambulo.database.project import PROJECT_FILE, Project, SourceSpec, load_project
 from ambulo.database.remote.addresses import as_url
 from ambulo.errors import ProjectError, nearest_names, printable
 from ambulo.formats.channel_file import CHANNEL_FILE_ENDING, channel_file_of
@@ -143,6 +143,20 @@ def _takes_of(project: Project, number: int, source: SourceSpec) -> Sequence[Tak
     return [
         Take(number, printable(relative), path, printable(prefix + relative), size) for relative, path, size in files
     ]
+
+
+def project_of_take(path: Path) -> tuple[Project, Take] | None:
+    """The project, in a folder above a file, that names it as a take; None where none that can be read does."""
+    real = os.path.realpath(path)
+    for folder in Path(real).parents:
+        if not is_file(folder / PROJECT_FILE):
+            continue
+        with suppress(ProjectError):
+            project = load_project(folder)
+            for take in find_takes(project):
+                if os.path.realpath(take.path) == real:
+                    return project, take
+    return None
 
 
 class Orphan(NamedTuple):

@@ -184,6 +184,21 @@ def span_cells(row: TableRow, path: Path) -> tuple[float | None, float | None]:
     return start, stop
 
 
+def text_cell(text: str) -> str:
+    """A cell that reads back as the same text.
+
+    Raises:
+        ProjectError: a row cannot hold it.
+    """
+    if "#" in text or "\n" in text or "\r" in text or text != text.strip():
+        raise ProjectError(
+            f"{text!r} cannot stand in a table",
+            key="clip",
+            remedy="leave the clip out, or give it another name: no '#', no line ends, no blanks around it",
+        )
+    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"') else text
+
+
 def seconds_text(seconds: float | None) -> str:
     """A cell that reads back as the same number of seconds."""
     return "" if seconds is None else repr(float(seconds))

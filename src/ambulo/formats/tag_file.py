@@ -9,8 +9,9 @@ A small table, so that it merges in version control::
     ,,injured
 
 Times are seconds from the take's first frame and half-open, ``start <= t < stop``. An empty start or stop is open.
-Ranges may overlap, also those of one tag. Two more columns may follow: ``priority`` (a whole number, 0 if left out; the
-highest that fits wins over any cost, S0.63) and ``bonus`` (what a frame of the range costs less, S0.64).
+Ranges may overlap, also those of one tag. More columns may follow: ``priority`` (a whole number, 0 if left out; the
+highest that fits wins over any cost, S0.63) and ``bonus`` (what a frame of the range costs less, S0.64). Beside a take
+of several motions, such as the animations of a GLB, ``clip`` names the one that a row is about; all if left out.
 """
 
 from __future__ import annotations
@@ -22,11 +23,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ambulo.errors import ProjectError
-from ambulo.formats.annotation_table import number_cell, parse_table, read_table, seconds_text, span_cells
+from ambulo.formats.annotation_table import (
+    number_cell,
+    parse_table,
+    read_table,
+    seconds_text,
+    span_cells,
+    text_cell,
+)
 
 TAG_FILE_ENDING = ".tags.csv"
 COLUMNS = ("start", "stop", "tag")
-MORE_COLUMNS = ("priority", "bonus")
+MORE_COLUMNS = ("priority", "bonus", "clip")
 PRIORITY_LIMIT = 1000
 BONUS_LIMIT = 1e6
 _TAG = re.compile(r"[^\W_][\w+-]*", re.UNICODE)
@@ -41,6 +49,7 @@ class TagRange(NamedTuple):
         tag: the name.
         priority: ranges of a higher one win over any cost.
         bonus: what the frames cost less than others, in the units of a search's cost; negative makes them dearer.
+        clip: name of the one motion of the file that it is about; empty for all.
     """
 
     start: float | None
@@ -48,6 +57,7 @@ class TagRange(NamedTuple):
     tag: str
     priority: int = 0
     bonus: float = 0.0
+    clip: str = ""
 
 
 class TagRow(NamedTuple):
@@ -128,7 +138,7 @@ def parse_tags(text: str, path: Path) -> list[TagRow]:
                 key="bonus",
                 remedy="a priority wins over any cost",
             )
-        rows.append(TagRow(row.line, TagRange(start, stop, tag, int(priority), bonus)))
+        rows.append(TagRow(row.line, TagRange(start, stop, tag, int(priority), bonus, row.cells["clip"])))
     return rows
 
 
@@ -147,6 +157,7 @@ def tag_row_text(entry: TagRange, columns: Iterable[str]) -> str:
         "tag": check_tag(entry.tag),
         "priority": str(entry.priority) if entry.priority else "",
         "bonus": f"{entry.bonus!r}" if entry.bonus else "",
+        "clip": text_cell(entry.clip),
     }
     return ",".join(cells[column] for column in columns)
 

@@ -89,7 +89,9 @@ def stylise(
     for operator in operators:
         fault = operator.fault()
         if fault is not None:
-            raise MotionError(fault, path=motion.source.path, key="operators")
+            raise MotionError(
+                fault, path=motion.source.path, key="operators", remedy="give the operator a value that is possible"
+            )
     roles = motion.skeleton.roles or detect_roles(motion.skeleton, motion).roles
     base = motion.with_roles(dict(roles))
     draft = begun = Draft.begin(base, speed=contact_speed, window=contact_window)
