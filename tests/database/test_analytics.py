@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ambulo.database import analytics
 from ambulo.database.analytics import connect_duckdb
 from ambulo.database.build import build_frames
-from ambulo.database.catalog import CATALOG
+from ambulo.database.catalog import CATALOG, connect_catalog
+from ambulo.database.catalog_schema import DOCUMENTATION
 from ambulo.database.database import Database
 from ambulo.errors import DatabaseError
 
@@ -46,6 +49,20 @@ def test_tables_views_and_frames_are_there(database: Database, tmp_path: Path) -
     file = tmp_path / "frames.parquet"
     connection.execute(f"COPY frames TO '{file}' (FORMAT parquet)")
     assert connection.execute(f"SELECT count(*) FROM '{file}'").fetchone() == (database.frame_count,)
+
+
+def test_every_row_of_the_catalogue_is_there_as_it_is(
+    database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(analytics, "_ROWS", 3)
+    monkeypatch.setenv("HOME", str(tmp_path))  # no extension that somebody installed before
+    connection = connect_duckdb(database)
+    assert database.folder is not None
+    with closing(connect_catalog(database.folder / CATALOG)) as catalog:
+        for name in DOCUMENTATION:
+            wanted = catalog.execute(f'SELECT * FROM "{name}"').fetchall()
+            found = connection.execute(f'SELECT * FROM "{name}"').fetchall()
+            assert sorted(map(repr, found)) == sorted(map(repr, wanted)), name
 
 
 def test_duckdb_attaches_the_catalogue_itself(database: Database) -> None:

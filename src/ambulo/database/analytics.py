@@ -14,14 +14,16 @@ from ambulo.errors import DatabaseError, install_remedy
 if TYPE_CHECKING:
     from ambulo.database.database import Database
 
+_ROWS = 100_000
+
 
 def connect_duckdb(database: Database) -> Any:
     """A DuckDB connection in memory with every table and view of the catalogue, and a table ``frames``.
 
     ``frames`` has a row a frame: ``frame``, ``clip_id``, ``seconds`` (of the clip), ``speed`` (m/s), ``turn_rate``
     (rad/s), ``left_contact``, ``right_contact``, ``valid``, ``priority``, ``bonus``, and every numeric channel by its
-    name (NULL where nobody says anything). DuckDB's own SQLite extension is not needed; with it,
-    ``ATTACH 'catalog.sqlite' (TYPE sqlite)`` gives the tables as well.
+    name (NULL where nobody says anything). Nothing is fetched from anywhere: DuckDB's own SQLite extension, which it
+    would download, is not needed.
 
     Raises:
         DatabaseError: DuckDB is not installed, or the database lies in memory only.
@@ -39,12 +41,15 @@ def connect_duckdb(database: Database) -> Any:
             columns = [entry[0] for entry in cursor.description]
             declared = {row[1]: row[2] for row in catalog.execute(f'PRAGMA table_info("{name}")')}
             kinds = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "TEXT": "VARCHAR", "": "DOUBLE"}
-            types = ", ".join(f'"{column}" {kinds[declared.get(column) or ""]}' for column in columns)
-            connection.execute(f'CREATE TABLE "{name}" ({types})')
-            rows = cursor.fetchall()
-            if rows:
-                marks = ", ".join("?" * len(columns))
-                connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', rows)
+            types = [kinds[declared.get(column) or ""] for column in columns]
+            named = ", ".join(f'"{column}" {kind}' for column, kind in zip(columns, types, strict=True))
+            connection.execute(f'CREATE TABLE "{name}" ({named})')
+            # Column by column: row by row DuckDB takes a thousand times as long.
+            lists = ", ".join(f"unnest(?::{kind}[])" for kind in types)
+            while rows := cursor.fetchmany(_ROWS):
+                connection.execute(
+                    f'INSERT INTO "{name}" SELECT {lists}', [list(column) for column in zip(*rows, strict=True)]
+                )
     frames = np.arange(database.frame_count)
     clip = database.clip_of_frame(frames)
     arrays = {

@@ -195,7 +195,9 @@ class SearchIndex:
             self._masks[key] = found
             kept = sum(mask.byte_count for mask in self._masks.values())
             while len(self._masks) > 1 and (len(self._masks) > _KEPT_MASKS or kept > _KEPT_BYTES):
-                kept -= self._masks.popitem(last=False)[1].byte_count
+                gone = self._masks.popitem(last=False)[1]
+                kept -= gone.byte_count
+                self._bounds = OrderedDict((k, entry) for k, entry in self._bounds.items() if entry[0] is not gone)
         else:
             self._masks.move_to_end(key)
         return found
