@@ -48,26 +48,36 @@ class Arguments:
     """Seed of everything random."""
     jobs: int = 2
     """Processes: with 2, stepper and projector are trained beside each other."""
+    engine: str = "local"
+    """Who trains lmm: local, ray (workers of a Ray cluster of this machine), or ray://HOST:PORT."""
+    workers: int | None = None
+    """Workers of the engine ray, each with a share of every batch; 2 if left out."""
     json: bool = False
     """Print one JSON object."""
 
 
 def _lmm(arguments: Arguments, tags: tuple[str, ...], progress: Any) -> Any:
-    from ambulo.learning.lmm_training import train_lmm
+    from ambulo.database.engines.engine import cluster_address
 
-    return train_lmm(
-        arguments.project,
-        preset=arguments.preset,
-        name=arguments.name or "lmm",
-        tags=tags,
-        resume=arguments.resume,
-        finetune=arguments.finetune,
-        precision=arguments.precision,
-        device=arguments.device,
-        seed=arguments.seed,
-        jobs=arguments.jobs,
-        progress=progress,
-    )
+    options: dict[str, Any] = {
+        "preset": arguments.preset,
+        "name": arguments.name or "lmm",
+        "tags": tags,
+        "resume": arguments.resume,
+        "finetune": arguments.finetune,
+        "precision": arguments.precision,
+        "device": arguments.device,
+        "seed": arguments.seed,
+        "progress": progress,
+    }
+    if cluster_address(arguments.engine) is None:
+        from ambulo.learning.lmm_training import train_lmm
+
+        return train_lmm(arguments.project, jobs=arguments.jobs, **options)
+    from ambulo.learning.ray_launcher import train_lmm_on_ray
+
+    workers = 2 if arguments.workers is None else arguments.workers
+    return train_lmm_on_ray(arguments.project, engine=arguments.engine, workers=workers, **options)
 
 
 def _poser(arguments: Arguments, tags: tuple[str, ...], progress: Any) -> Any:
@@ -76,7 +86,7 @@ def _poser(arguments: Arguments, tags: tuple[str, ...], progress: Any) -> Any:
     from ambulo.learning.progress import TrainProgress
     from ambulo.posing.poser_training import train_poser
 
-    for option, given in (("tags", tags), ("finetune", arguments.finetune)):
+    for option, given in (("tags", tags), ("finetune", arguments.finetune), ("engine", arguments.engine != "local")):
         if given:
             raise LearningError(f"poser is trained without --{option}", key=option, remedy="leave it out")
     name = arguments.name or "poser"
@@ -104,8 +114,9 @@ TRAINERS: dict[str, Callable[[Arguments, tuple[str, ...], Any], Any]] = {"lmm": 
 
 
 def run(arguments: Arguments) -> Any:
-    """Train, and return the report."""
+    """Train, and return the report; None in all but the first of several processes, which alone speaks."""
     from ambulo.errors import LearningError, nearest_names
+    from ambulo.learning.processes import speaks
     from ambulo.learning.progress import training_bars
 
     if arguments.model not in TRAINERS:
@@ -116,13 +127,22 @@ def run(arguments: Arguments) -> Any:
         raise LearningError(
             f"a seed of {arguments.seed} is not possible", key="seed", remedy="give a whole number from 0 up"
         )
+    if arguments.workers is not None and arguments.engine == "local":
+        raise LearningError(
+            "workers are of the engine ray",
+            key="workers",
+            remedy="add --engine ray, or start several processes with torchrun --nproc-per-node N -m ambulo train ...",
+        )
     tags = tuple(tag for part in arguments.tags for tag in map(str.strip, part.split(",")) if tag)
     with training_bars() as progress:
-        return TRAINERS[arguments.model](arguments, tags, progress)
+        report = TRAINERS[arguments.model](arguments, tags, progress)
+    return report if speaks() else None
 
 
 def show(report: Any) -> None:
     """Print the report."""
+    if report is None:
+        return
     if hasattr(report, "gaussian_errors"):
         return _show_poser(report)
     what = "trained on" if not report.finetuned else "fine-tuned with"

@@ -106,6 +106,15 @@ def read_checkpoint(folder: Path) -> tuple[CheckpointRecord, dict[str, torch.Ten
     return record, load(data)
 
 
+def last_checkpoint(folder: Path) -> Path | None:
+    """The arrays of a folder's checkpoint, unread; None where there is no checkpoint that can be resumed from."""
+    try:
+        path = folder / str(msgspec.json.decode((folder / CHECKPOINT).read_bytes())["file"])
+    except (OSError, msgspec.DecodeError, KeyError, TypeError):
+        return None
+    return path if path.is_file() else None
+
+
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> tuple[dict[str, torch.Tensor], dict[str, dict[str, Any]]]:
     """An optimiser's state: arrays named ``optimizer.PARAMETER.NAME``, and what is no array by parameter."""
     import torch

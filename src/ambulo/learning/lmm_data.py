@@ -49,7 +49,14 @@ class LmmData:
     tags: tuple[str, ...] = ()
 
 
-def open_data(project: Path, tags: Sequence[str] = (), *, seed: int = 0, begun: LmmManifest | None = None) -> LmmData:
+def open_data(
+    project: Path,
+    tags: Sequence[str] = (),
+    *,
+    seed: int = 0,
+    begun: LmmManifest | None = None,
+    up_to_date: bool = False,
+) -> LmmData:
     """The data of a built project, checked.
 
     Args:
@@ -57,11 +64,14 @@ def open_data(project: Path, tags: Sequence[str] = (), *, seed: int = 0, begun: 
         tags: that all frames shall carry; the project's default tags where empty.
         seed: of what is held out.
         begun: of the model that is trained on, where one is; its features are then used.
+        up_to_date: the database was compared with its project already (:func:`refuse_stale`); the takes need not be
+            here then.
 
     Raises:
         LearningError: the database is stale, too small, has no contacts, or does not fit the model.
     """
-    refuse_stale(project)
+    if not up_to_date:
+        refuse_stale(project)
     database = Database.open(project)
     index = load_index(database)[1]
     settings = project_settings(project, known_tags=database.tags)

@@ -97,6 +97,7 @@ def train_lmm(
     device: str = "auto",
     seed: int = 0,
     jobs: int = 1,
+    up_to_date: bool = False,
     progress: Progress | None = None,
     stop: Callable[[int], bool] | None = None,
 ) -> LmmReport:
@@ -113,6 +114,7 @@ def train_lmm(
         device: see :class:`~ambulo.learning.config.TrainConfig`.
         seed: of everything random.
         jobs: 2 trains stepper and projector beside each other, each in a process of its own.
+        up_to_date: the database was compared with its project already; the takes need not be here then.
         progress: called while networks are trained.
         stop: asked after each step of the network in this process; True interrupts.
 
@@ -126,15 +128,16 @@ def train_lmm(
     label = preset if isinstance(preset, str) else "own"
     folder = model_folder(project, name)
     if not finetune:
-        data = open_data(project, tags, seed=seed)
+        data = open_data(project, tags, seed=seed, up_to_date=up_to_date)
         return _train(
             data, folder, chosen, label, name, tags, None, resume=resume, precision=precision, device=device,
             seed=seed, project=project if jobs > 1 else None, progress=progress, stop=stop,
         )  # fmt: skip
-    refuse_stale(project)
+    if not up_to_date:
+        refuse_stale(project)
     begun = load_model(folder)
     tags = tags or begun.manifest.tags
-    data = open_data(project, tags, seed=seed, begun=begun.manifest)
+    data = open_data(project, tags, seed=seed, begun=begun.manifest, up_to_date=True)
     data = keep_features(data, begun)
     data = with_fresh(data, {clip.name: clip.frames for clip in begun.manifest.clips})
     return _train(
@@ -202,8 +205,8 @@ def _train(
         if processes.is_first:
             save_weights(training / WEIGHTS, stages.weights())
             save_model(model, folder, precision)
-        processes.wait()
-    saved = load_model(folder)
+        # What was written is read again, by the process that wrote it: others may lie on machines without that file.
+        megabytes = processes.shared([load_model(folder).megabytes if processes.is_first else 0.0])[0]
     reports = stages.reports
     return LmmReport(
         name=name,
@@ -216,7 +219,7 @@ def _train(
         steps={stage: report.steps for stage, report in reports.items()},
         seconds={stage: report.seconds for stage, report in reports.items()},
         cpu_seconds={stage: report.cpu_seconds for stage, report in reports.items()},
-        megabytes=saved.megabytes,
+        megabytes=megabytes,
     )
 
 

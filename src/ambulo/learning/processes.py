@@ -60,7 +60,12 @@ def join_processes(device: torch.device) -> Iterator[Processes]:
     if int(os.environ.get("WORLD_SIZE", "1")) < 2 or "RANK" not in os.environ:
         yield Processes()
         return
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    cuda = device.type == "cuda"
+    if cuda:  # what NCCL sends, it sends from the process's present device
+        import torch
+
+        torch.cuda.set_device(local_rank if device == torch.device("cuda") else device)
+    distributed.init_process_group("nccl" if cuda else "gloo")
     try:
         yield Processes(distributed.get_rank(), distributed.get_world_size(), local_rank)
     finally:
@@ -70,3 +75,8 @@ def join_processes(device: torch.device) -> Iterator[Processes]:
 def in_group() -> bool:
     """Whether a launcher started this process as one of several."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ
+
+
+def speaks() -> bool:
+    """Whether this process is the one that speaks: the only one, or the first of several."""
+    return not in_group() or os.environ["RANK"] == "0"

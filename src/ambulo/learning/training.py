@@ -28,6 +28,7 @@ from ambulo.errors import LearningError
 from ambulo.learning.checkpoints import (
     CHECKPOINT,
     CheckpointRecord,
+    last_checkpoint,
     optimizer_tensors,
     read_checkpoint,
     restore_optimizer,
@@ -135,7 +136,7 @@ def train(
     torch = import_torch()
     keep_memory()
     device = choose_device(config.device)
-    if device.type == "cuda" and in_group():
+    if device == torch.device("cuda") and in_group():  # no certain one was asked for
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
     with join_processes(device) as processes, held_threads(config.threads), torch.random.fork_rng():
         run = _Run(task, config, folder, identity, device, processes)
@@ -262,11 +263,12 @@ class _Run:
         if math.isfinite(self.loss):
             return
         wrong = [name for name, value in parts.items() if name != "loss" and not math.isfinite(float(value))]
-        kept = f"the last good checkpoint is {self.last}" if self.last else "no checkpoint was written before it"
+        last = self.last if self.processes.is_first or self.folder is None else last_checkpoint(self.folder)
+        kept = f"the last good checkpoint is {last}" if last else "no checkpoint was written before it"
         raise LearningError(
             f"the loss of {self.task.name!r} is {self.loss} in step {self.step}"
             f"{' because of ' + ', '.join(wrong) if wrong else ''}; {kept}",
-            path=self.last,
+            path=last,
             key="loss",
             remedy="resume from it with a lower learning rate, or look for bad frames in the data",
         )

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from importlib import import_module
 from typing import Any
 
 from ambulo.database.workers import core_count
@@ -101,15 +102,16 @@ def _knock(place: str, refusal: type[AmbuloError]) -> None:
         return
     try:
         import grpc
-        from ray.core.generated.ray_client_pb2 import ClusterInfoRequest, ClusterInfoType
-        from ray.core.generated.ray_client_pb2_grpc import RayletDriverStub
+
+        asked: Any = import_module("ray.core.generated.ray_client_pb2")
+        service: Any = import_module("ray.core.generated.ray_client_pb2_grpc")
     except ImportError:  # a Ray without its client, which is said when the client is used
         return
     with grpc.insecure_channel(f"{host}:{port}") as channel:
         try:
             grpc.channel_ready_future(channel).result(timeout=_ANSWER_SECONDS)
-            ping = ClusterInfoRequest(type=ClusterInfoType.PING)
-            RayletDriverStub(channel).ClusterInfo(ping, timeout=_ANSWER_SECONDS)
+            ping = asked.ClusterInfoRequest(type=asked.ClusterInfoType.PING)
+            service.RayletDriverStub(channel).ClusterInfo(ping, timeout=_ANSWER_SECONDS)
         except grpc.FutureTimeoutError:
             raise refusal(f"what answers at {place} is no Ray", key="engine", remedy=_REMEDY) from None
         except grpc.RpcError as error:
