@@ -190,3 +190,23 @@ def test_a_rebuilt_database_keeps_the_character_where_it_is(
         assert np.linalg.norm(np.diff(steps, axis=0), axis=-1).max() < 0.15
     with pytest.raises(ControlError, match="hand over"):
         hand_over(state, stack, stack.inner, Intent(np.repeat(AHEAD, 2, 0)))
+
+
+def test_a_chain_that_was_rebuilt_goes_on_in_every_level(
+    chain: FootLock, database: Database, index: SearchIndex, stack: FootLock
+) -> None:
+    """And one database in place of a chain, and a chain in place of one."""
+    asked = Intent(np.repeat(AHEAD, 2, 0), required_tags=(("run",), ("special",)))
+    state, poses = drive(chain, chain.start(2), asked, 60)
+    inner: Any = chain.inner
+    levels = [(level.name, level.controller) for level in inner.inner.levels]
+    rebuilt = FootLock(Inertialize(ControllerChain(levels)), stack.geometry)
+    on, pose = rebuilt.step(hand_over(state, chain, rebuilt, asked), asked, 1 / 60)
+    assert_array_equal(pose.levels, [1, 0])
+    assert np.linalg.norm(pose.root_position - poses[-1].root_position, axis=1).max() < 0.1
+    run = Intent(np.repeat(AHEAD, 2, 0), required_tags=("run",))
+    alone, after = stack.step(hand_over(on, rebuilt, stack, run), run, 1 / 60)
+    assert np.linalg.norm(after.root_position - pose.root_position, axis=1).max() < 0.1
+    _, back = chain.step(hand_over(alone, stack, chain, asked), asked, 1 / 60)
+    assert_array_equal(back.levels, [1, 0])
+    assert np.linalg.norm(back.root_position - after.root_position, axis=1).max() < 0.1

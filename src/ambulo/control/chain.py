@@ -139,6 +139,20 @@ class ControllerChain:
             raise ControlError(f"the state has no such character: {error}", key="characters") from None
         return replace(state, first=first)
 
+    def arrive(self, state: PlayerState, before: DatabaseController, intent: Intent) -> ChainState:
+        """Characters of another controller that go on here, see :meth:`DatabaseController.arrive`.
+
+        Raises:
+            QueryError: no level has what is asked.
+        """
+        zeros = np.zeros(len(state.playhead), np.int64)
+        wanted = self._answering(ChainState(zeros, zeros, zeros, zeros, state), intent)
+        players = []
+        for n, number in enumerate(wanted.tolist()):
+            asked = self._understood(intent.of(np.array([n])), number)
+            players.append(self.levels[number].controller.arrive(take(state, n), before, asked))
+        return ChainState(zeros, wanted, zeros, zeros, join(players))
+
     def step(self, state: ChainState, intent: Intent, dt: float) -> tuple[ChainState, Pose]:
         """One step of N characters; :attr:`Pose.levels` says who answered. See :meth:`Controller.step`.
 

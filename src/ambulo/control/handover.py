@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, Protocol, runtime_checkable
 
-from ambulo.control.controller import Controller
+import numpy as np
+
+from ambulo.control.chain import ControllerChain
+from ambulo.control.controller import Controller, join, take
 from ambulo.control.database_controller import DatabaseController
 from ambulo.control.intent import Intent
 from ambulo.control.player_state import PlayerState
@@ -47,11 +50,27 @@ def hand_over(state: Any, before: Controller, after: Controller, intent: Intent)
     if inner_before is not None and inner_after is not None and type(before) is type(after):
         return replace(state, inner=hand_over(state.inner, inner_before, inner_after, intent))
     if isinstance(before, DatabaseController) and isinstance(after, Arriving):
-        plain = {entry.name for entry in fields(DatabaseController.state_kind)}
-        player = DatabaseController.state_kind(**{name: getattr(state, name) for name in plain})
-        return after.arrive(player, before, intent)
+        return after.arrive(_player(state), before, intent)
+    if isinstance(before, ControllerChain) and isinstance(after, Arriving):
+        arrived = join(
+            [
+                after.arrive(
+                    _player(take(state.player, n)), before.levels[int(level)].controller, intent.of(np.array([n]))
+                )
+                for n, level in enumerate(state.level)
+            ]
+        )
+        if isinstance(after, ControllerChain) and [one.name for one in after.levels] == [o.name for o in before.levels]:
+            return replace(arrived, first=state.first)
+        return arrived
     raise ControlError(
         f"a {type(before).__name__} cannot hand over to a {type(after).__name__}",
         key="controller",
         remedy="start the new controller anew",
     )
+
+
+def _player(state: Any) -> PlayerState:
+    """The part of a state that all controllers of databases share."""
+    plain = {entry.name for entry in fields(DatabaseController.state_kind)}
+    return DatabaseController.state_kind(**{name: getattr(state, name) for name in plain})

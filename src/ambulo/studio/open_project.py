@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.control.controller import Controller
-from ambulo.control.project_settings import project_settings
+from ambulo.control.create import CONTROLLERS, create_chain
+from ambulo.control.pose import Pose
+from ambulo.control.project_settings import project_fallback, project_settings
 from ambulo.control.settings import ControlSettings
 from ambulo.database.database import Database
+from ambulo.database.joined import frame_offsets, join_databases
 from ambulo.learning.create import controller_names, create_controller, model_stamp, models_folder
 from ambulo.matching.index import SearchIndex
 from ambulo.matching.schema import KINDS
 from ambulo.maths import quaternions
 from ambulo.motion import kinematics
 from ambulo.studio import messages
+
+Level = tuple[str, Database, SearchIndex, ControlSettings]
 
 FORWARD = np.array([0.0, 0.0, 1.0], np.float32)
 
@@ -34,6 +40,7 @@ class OpenProject:
         index: exact search over its features.
         settings: of its controllers.
         models: folder of its trained models; None where it has none.
+        fallback: name, database, index and settings of those that answer what it cannot, in their order.
     """
 
     name: str
@@ -41,6 +48,7 @@ class OpenProject:
     index: SearchIndex
     settings: ControlSettings = field(default_factory=ControlSettings)
     models: Path | None = None
+    fallback: tuple[Level, ...] = ()
     _controllers: dict[str, tuple[object, Controller]] = field(default_factory=dict)
 
     def controller(self, name: str) -> Controller:
@@ -51,9 +59,26 @@ class OpenProject:
         """
         stamp = model_stamp(self.models, name)
         if name not in self._controllers or self._controllers[name][0] != stamp:
-            made = create_controller(name, self.database, self.index, self.settings, self.models)
+            if self.fallback and name in CONTROLLERS:
+                own = self.database.name or self.name
+                made = create_chain(name, [(own, self.database, self.index, self.settings), *self.fallback])
+            else:
+                made = create_controller(name, self.database, self.index, self.settings, self.models)
             self._controllers[name] = stamp, made
         return self._controllers[name][1]
+
+    @cached_property
+    def shown(self) -> Database:
+        """All that may be shown: the database, and those that answer what it cannot behind it."""
+        return join_databases(self._databases)
+
+    @cached_property
+    def _databases(self) -> list[Database]:
+        return [self.database, *(level[1] for level in self.fallback)]
+
+    def shown_frame(self, pose: Pose) -> int:
+        """The frame of :attr:`shown` that the first character shows."""
+        return int(pose.frames[0]) + int(frame_offsets(self._databases)[int(pose.levels[0])])
 
     @property
     def trajectory_times(self) -> tuple[float, ...]:
@@ -66,7 +91,7 @@ class OpenProject:
         self, frame: int, root_position: NDArray[np.float32], root_rotation: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Where the data goes from a frame, laid onto the present root: positions, directions ``[1, K, 3]``, world."""
-        database = self.database
+        database = self.shown
         clip = database.clips[int(database.clip_of_frame(frame))]
         ahead = np.rint(np.array(self.trajectory_times) * database.rate).astype(np.int64)
         frames = np.minimum(frame + ahead, clip.stop - 1)
@@ -80,7 +105,7 @@ class OpenProject:
 
     def hello(self, projects: list[str], history_seconds: float, weights: dict[str, float]) -> messages.Hello:
         """What the page must know."""
-        database, schema = self.database, self.index.feature_set.schema
+        database, schema = self.shown, self.index.feature_set.schema
         skeleton = database.skeleton
         seconds = {tag: float((r[:, 1] - r[:, 0]).sum()) / database.rate for tag, r in database.tags.items()}
         return messages.Hello(
@@ -122,7 +147,7 @@ class OpenProject:
                 minutes=database.duration / 60.0,
                 joint_count=skeleton.joint_count,
                 dimension_count=schema.dimension_count,
-                megabytes=_megabytes(database),
+                megabytes=sum(map(_megabytes, self._databases)),
                 top_speed=top_speed(database),
             ),
         )
@@ -141,7 +166,14 @@ def open_project(path: Path, name: str | None = None) -> OpenProject:
     index = load_index(database)[1]
     settings = project_settings(path, known_tags=database.tags)
     title = name or database.name or path.resolve().name
-    return OpenProject(title, database, index, settings, models_folder(path))
+    fallback: list[Level] = []
+    taken = {database.name or title}
+    for place in project_fallback(path):
+        other = Database.open(place)
+        known = other.name if other.name and other.name not in taken else place.resolve().as_posix()
+        taken.add(known)
+        fallback.append((known, other, load_index(other)[1], project_settings(place, known_tags=other.tags)))
+    return OpenProject(title, database, index, settings, models_folder(path), tuple(fallback))
 
 
 ProjectOpener = Callable[[str], OpenProject]

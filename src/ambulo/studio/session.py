@@ -94,7 +94,7 @@ class Session:
 
     def frame(self) -> bytes:
         """The binary frame of the moment shown."""
-        now, database = self.now, self.project.database
+        now, database = self.now, self.project.shown
         _, clip_time = database.locate(now.frame)
         header = frames.encode_header(
             tick=now.tick,
@@ -136,7 +136,7 @@ class Session:
 
     def explanation(self) -> Callable[[], messages.Choice]:
         """What :meth:`choice` would say of this moment, to be worked out later and in any thread."""
-        return partial(_explain, self._controller, self.project.database, self.now)
+        return partial(_explain, self._controller, self.project.shown, self.now)
 
     def input_file(self) -> messages.InputFile:
         """What was asked in the moments kept, as a file that :func:`ambulo.control.input_file.load_inputs` reads."""
@@ -221,7 +221,7 @@ class Session:
         )
 
     def _keep(self, state: State, pose: Pose, microseconds: float) -> None:
-        frame = int(pose.frames[0])
+        frame = self.project.shown_frame(pose)
         matched = self.project.matched_trajectory(frame, pose.root_position[0], pose.root_rotation[0])
         body = frames.encode_body(pose, *matched, self._intent().velocity)
         self._tick = self._history.now.tick + 1 if len(self._history) else self._tick + 1
@@ -320,7 +320,7 @@ class Session:
         groups = project.index.feature_set.schema.groups
         weights = {g.name: self._weights.get(g.name, float(g.weight)) for g in groups}
         controller = project.controller(self.controller_name).with_weights(weights)
-        required = tuple(tag for tag in self.required_tags if tag in project.database.tags)
+        required = tuple(tag for tag in self.required_tags if tag in project.shown.tags)
         try:
             state = hand_over(self.now.state, self._controller, controller, self._intent(required))
         except ControlError:  # another skeleton, or a controller that plays no frames
