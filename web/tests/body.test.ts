@@ -148,3 +148,24 @@ test("a person is as tall and as broad as a person", () => {
   expect(max.z - min.z).toBeLessThan(0.45);
   expect(geometry.index!.count / 3).toBeLessThan(30000);
 });
+
+test("what lies between parts of the body is darker than what looks out", () => {
+  const { skeleton, pose } = person();
+  const { geometry } = makeBodyModel(skeleton, pose, true);
+  const { position, occlusion } = geometry.attributes;
+  const open = [...(occlusion!.array as Float32Array)];
+  expect(Math.min(...open)).toBeGreaterThanOrEqual(0.35 - 1e-6);
+  expect(Math.max(...open)).toBeLessThanOrEqual(1);
+  const at = new Vector3();
+  const mean = (inside: (p: Vector3) => boolean) => {
+    const chosen = open.filter((_, v) => inside(at.fromBufferAttribute(position!, v)));
+    expect(chosen.length).toBeGreaterThan(5);
+    return chosen.reduce((sum, value) => sum + value, 0) / chosen.length;
+  };
+  geometry.computeBoundingBox();
+  const crown = geometry.boundingBox!.max.y;
+  const top = mean((p) => p.y > crown - 0.05);
+  const thighs = mean((p) => Math.abs(p.x) < 0.04 && p.y > 0.72 && p.y < 0.83 && Math.abs(p.z) < 0.05);
+  expect(top).toBeGreaterThan(0.9);
+  expect(thighs).toBeLessThan(0.75 * top);
+});

@@ -5,6 +5,7 @@ import {
 } from "three";
 import { bodyScale, makeBody } from "./anatomy";
 import { makeBindPose } from "./bind";
+import { makeOcclusion } from "./occlusion";
 import { makePanels } from "./panels";
 import { makeSkin } from "./skin";
 import type { GlobalPose, SkeletonData } from "./skeleton";
@@ -47,6 +48,7 @@ export function makeBodyModel(skeleton: SkeletonData, pose: GlobalPose, coarse =
   geometry.setAttribute("skinWeight", new BufferAttribute(skin.weights, 4));
   const owners = skin.joints.filter((_, i) => i % 4 === 0);
   geometry.setAttribute("panel", new BufferAttribute(makePanels(skeleton, bind, surface.positions, owners), 1));
+  geometry.setAttribute("occlusion", new BufferAttribute(makeOcclusion(body, surface, scale), 1));
   geometry.setIndex(new BufferAttribute(surface.indices, 1));
   const one = new Vector3(1, 1, 1);
   const inverses = bind.positions.map((p, j) => new Matrix4().compose(p, bind.rotations[j]!, one).invert());
@@ -104,10 +106,10 @@ export class Mannequin {
       shader.uniforms.jointColor = { value: this.colors.joints };
       shader.uniforms.trimColor = { value: this.colors.trim };
       shader.vertexShader = shader.vertexShader
-        .replace("#include <common>", "#include <common>\nattribute float panel;\nvarying float vPanel;")
-        .replace("#include <begin_vertex>", "#include <begin_vertex>\nvPanel = panel;");
+        .replace("#include <common>", "#include <common>\nattribute float panel, occlusion;\nvarying float vPanel, vOcclusion;")
+        .replace("#include <begin_vertex>", "#include <begin_vertex>\nvPanel = panel;\nvOcclusion = occlusion;");
       shader.fragmentShader = shader.fragmentShader
-        .replace("#include <common>", "#include <common>\nvarying float vPanel;\nuniform vec3 shellColor;\nuniform vec3 jointColor;\nuniform vec3 trimColor;")
+        .replace("#include <common>", "#include <common>\nvarying float vPanel, vOcclusion;\nuniform vec3 shellColor;\nuniform vec3 jointColor;\nuniform vec3 trimColor;")
         .replace(
           "#include <color_fragment>",
           `#include <color_fragment>
@@ -115,6 +117,13 @@ export class Mannequin {
           float dark = smoothstep(-edge, edge, vPanel);
           float trim = smoothstep(-edge, edge, vPanel + 0.007) * (1.0 - dark);
           diffuseColor.rgb = mix(mix(shellColor, trimColor, trim), jointColor, dark);`,
+        )
+        .replace(
+          "#include <aomap_fragment>",
+          `#include <aomap_fragment>
+          reflectedLight.indirectDiffuse *= vOcclusion;
+          reflectedLight.directDiffuse *= mix(0.55, 1.0, vOcclusion);
+          reflectedLight.directSpecular *= vOcclusion;`,
         )
         .replace("#include <roughnessmap_fragment>", "#include <roughnessmap_fragment>\nroughnessFactor = mix(roughnessFactor, 0.78, dark);");
     };

@@ -144,7 +144,7 @@ function blotGeometry(): CircleGeometry {
   const geometry = new CircleGeometry(0.55, 24).rotateX(-Math.PI / 2);
   const count = geometry.attributes.position!.count;
   const colors = new Float32Array(4 * count);
-  colors[3] = 0.5;
+  colors[3] = 0.38;
   geometry.setAttribute("color", new BufferAttribute(colors, 4));
   return geometry;
 }

@@ -21,6 +21,7 @@ export class Skinned {
   private readonly starts: Uint32Array;
   private readonly joints: Uint16Array;
   private readonly weights: Float32Array;
+  private readonly occlusion: ArrayLike<number>;
   private readonly rest: ArrayLike<number>;
   private readonly restNormals: ArrayLike<number>;
   private readonly matrices: Float32Array;
@@ -30,6 +31,7 @@ export class Skinned {
     const { attributes, index } = mesh.geometry;
     this.rest = attributes.position!.array;
     this.restNormals = attributes.normal!.array;
+    this.occlusion = attributes.occlusion!.array;
     this.panels = attributes.panel!.array;
     this.indices = index!.array;
     const n = (this.count = attributes.position!.count);
@@ -99,16 +101,18 @@ export class Skinned {
 
   /** Lights every vertex; `eye` is where the camera stands. */
   shade(lights: Lights, eye: Vector3): void {
-    const { normals, positions, light } = this;
+    const { normals, positions, light, occlusion } = this;
     const { sunDirection: s, fillDirection: f, sky, earth, fill, sun } = lights;
     for (let v = 0; v < 3 * this.count; v += 3) {
       const nx = normals[v]!, ny = normals[v + 1]!, nz = normals[v + 2]!;
       // Half of the unlit side still sees some of the sun's glow: soft, as a large light is.
-      const direct = sun * Math.max(0.94 * (nx * s.x + ny * s.y + nz * s.z) + 0.06, 0), beside = Math.max(nx * f.x + ny * f.y + nz * f.z, 0);
+      const open = occlusion[v / 3]!, lit = 0.55 + 0.45 * open;
+      const direct = lit * sun * Math.max(0.94 * (nx * s.x + ny * s.y + nz * s.z) + 0.06, 0);
+      const beside = lit * Math.max(nx * f.x + ny * f.y + nz * f.z, 0);
       const up = 0.5 + 0.5 * ny;
       const ex = eye.x - positions[v]!, ey = eye.y - positions[v + 1]!, ez = eye.z - positions[v + 2]!;
       const grazing = 1 - Math.max((nx * ex + ny * ey + nz * ez) / Math.sqrt(ex * ex + ey * ey + ez * ez), 0);
-      const rim = 1 + 0.5 * grazing * grazing * grazing * up;
+      const rim = open * (1 + 0.5 * grazing * grazing * grazing * up);
       light[v] = CURVE[Math.min((512 * ((earth.r + (sky.r - earth.r) * up) * rim + direct + fill.r * beside)) | 0, 1024)]!;
       light[v + 1] = CURVE[Math.min((512 * ((earth.g + (sky.g - earth.g) * up) * rim + direct + fill.g * beside)) | 0, 1024)]!;
       light[v + 2] = CURVE[Math.min((512 * ((earth.b + (sky.b - earth.b) * up) * rim + direct + fill.b * beside)) | 0, 1024)]!;
