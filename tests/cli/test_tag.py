@@ -10,6 +10,7 @@ import pytest
 
 import ambulo
 from ambulo.cli import main as cli
+from ambulo.formats.tag_edit import TagDocument
 from ambulo.motion.motion import Motion
 from ambulo.synthesis.body import default_skeleton
 
@@ -99,3 +100,17 @@ def test_a_range_of_one_clip_and_one_beyond_the_end(project: Path, capsys: pytes
     assert "holds to its end" in capsys.readouterr().out
     text = project.with_name("hero.tags.csv").read_text()
     assert text == "start,stop,tag,clip\n1.0,,tired,Walk_Loop\n,99.0,slow\n"
+
+
+def test_what_somebody_else_writes_meanwhile_is_kept(take: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, save, others = take.with_name("walk_01.tags.csv"), TagDocument.save, ["theirs", "also_theirs"]
+
+    def late(document: TagDocument) -> None:
+        if others:
+            with file.open("a") as other:
+                other.write(("" if file.stat().st_size else "start,stop,tag\n") + f",,{others.pop()}\n")
+        save(document)
+
+    monkeypatch.setattr(TagDocument, "save", late)
+    assert cli.run(["tag", "add", str(take), "mine"]) == 0
+    assert file.read_text() == "start,stop,tag\n,,also_theirs\n,,theirs\n,,mine\n"

@@ -74,10 +74,11 @@ def show(report: BuildReport) -> None:
         if use.licence or use.attribution:
             print(f"  licence: {use.text}")
     if report.warnings:
-        print(f"  {len(report.warnings)} warnings:")
+        print(f"  {len(report.warnings)} warning{'' if len(report.warnings) == 1 else 's'}:")
         _print_grouped([(warning.code, f"{warning.take}: {warning.message}") for warning in report.warnings])
     if report.problems:
-        print(f"  {len(report.problems)} takes are not in the database:")
+        count = len(report.problems)
+        print(f"  {'1 take is' if count == 1 else f'{count} takes are'} not in the database:")
         reasons = dict.fromkeys(problem.reason for problem in report.problems)
         for reason in reasons:
             takes = [problem.take for problem in report.problems if problem.reason == reason]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 import tyro
 
-from ambulo.formats.tag_file import TagRange, TagRow
+from ambulo.formats.tag_file import TagRange
+
+if TYPE_CHECKING:
+    from ambulo.database.project import Project
+    from ambulo.database.takes import Take
+    from ambulo.formats.tag_edit import TagDocument
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,12 @@ class Tagged(msgspec.Struct, frozen=True):
 
 def run(arguments: Arguments) -> Tagged:
     """Edit the tag file."""
+    from ambulo.database.annotate import check_tag_rows
+    from ambulo.database.takes import project_of_take
     from ambulo.errors import ProjectError, nearest_names
     from ambulo.formats.paths import is_file
-    from ambulo.formats.tag_edit import TagDocument
-    from ambulo.formats.tag_file import check_tag, parse_tags, tag_file_of, tag_file_text
+    from ambulo.formats.tag_edit import ChangedMeanwhile, TagDocument
+    from ambulo.formats.tag_file import tag_file_of
 
     take = arguments.take
     if not is_file(take):
@@ -81,7 +87,27 @@ def run(arguments: Arguments) -> Tagged:
     if (arguments.action == "list") == bool(arguments.tags):
         what = "list takes no tags" if arguments.tags else f"{arguments.action} which tags?"
         raise ProjectError(what, key="tags", remedy="ambulo tag add walk_01.bvh injured --start 1.5 --stop 4")
-    document = TagDocument(file)
+    found = project_of_take(take)
+    notes = _checked(arguments, found) if arguments.action == "add" else ()
+    while True:
+        document = TagDocument(file)
+        changed = _edit(arguments, document)
+        if found is not None and arguments.action == "add":
+            check_tag_rows(*found, document.rows)
+        try:
+            if arguments.action != "list":
+                document.save()
+        except ChangedMeanwhile:  # what was asked for is done to the file as it is now
+            continue
+        rows = tuple(TagLine(row.line, *row.range) for row in document.rows)
+        return Tagged(str(file), arguments.action, changed, rows, notes)
+
+
+def _edit(arguments: Arguments, document: TagDocument) -> tuple[TagLine, ...]:
+    """Add or remove what is asked for, in memory."""
+    from ambulo.errors import ProjectError
+    from ambulo.formats.tag_file import check_tag, parse_tags, tag_file_text
+
     changed: list[TagLine] = []
     for text in arguments.tags:
         tag = check_tag(text)
@@ -90,36 +116,24 @@ def run(arguments: Arguments) -> Tagged:
                 *(arguments.start, arguments.stop, tag, arguments.priority, arguments.bonus, arguments.clip)
             )
             try:
-                parse_tags(tag_file_text([entry]), file)  # the same rules as for what is written by hand
+                parse_tags(tag_file_text([entry]), document.path)  # the same rules as for what is written by hand
             except ProjectError as error:  # there is no such line yet
-                raise ProjectError(error.message, path=take, key=error.key, remedy=error.remedy) from None
+                raise ProjectError(error.message, path=arguments.take, key=error.key, remedy=error.remedy) from None
             added = document.add(entry)
             changed.append(TagLine(added.line, *added.range))
         else:
             gone = document.remove(tag, arguments.start, arguments.stop)
             changed += [TagLine(None, *row.range) for row in gone]
-    notes: tuple[str, ...] = ()
-    if arguments.action == "add":
-        notes = _checked(arguments, document.rows)
-    if arguments.action != "list":
-        document.save()
-    rows = tuple(TagLine(row.line, *row.range) for row in document.rows)
-    return Tagged(str(file), arguments.action, tuple(changed), rows, notes)
+    return tuple(changed)
 
 
-def _checked(arguments: Arguments, rows: Sequence[TagRow]) -> tuple[str, ...]:
-    """Refuse what would hold nowhere in the take, or contradict its project; returns what is only odd."""
-    from ambulo.database.annotate import check_tag_rows
-    from ambulo.database.takes import project_of_take
+def _checked(arguments: Arguments, found: tuple[Project, Take] | None) -> tuple[str, ...]:
+    """Refuse what would hold nowhere in the take; returns what is only odd."""
     from ambulo.errors import AmbuloError, ProjectError, nearest_names
     from ambulo.formats.registry import load_all
 
-    found, take = project_of_take(arguments.take), arguments.take
-    rate = None
-    if found is not None:
-        project, known = found
-        check_tag_rows(project, known, rows)
-        rate = project.source_of(known.source, known.label).rate
+    take = arguments.take
+    rate = None if found is None else found[0].source_of(found[1].source, found[1].label).rate
     try:
         motions = load_all(take, rate=rate)
     except AmbuloError as error:
@@ -127,8 +141,7 @@ def _checked(arguments: Arguments, rows: Sequence[TagRow]) -> tuple[str, ...]:
     if arguments.clip and arguments.clip not in {motion.name for motion in motions}:
         near = nearest_names(arguments.clip, [motion.name for motion in motions])
         raise ProjectError(f"has no clip {arguments.clip!r}; {near}", path=take, key="clip")
-    lengths = [m.frame_count / m.rate for m in motions if arguments.clip in ("", m.name)]
-    longest = max(lengths, default=0.0)
+    longest = max((m.frame_count / m.rate for m in motions if arguments.clip in ("", m.name)), default=0.0)
     if arguments.start is not None and arguments.start >= longest:
         raise ProjectError(
             f"the range would start at {arguments.start:g} s, the take ends at {longest:.2f} s: it would hold nowhere",

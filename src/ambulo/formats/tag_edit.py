@@ -13,6 +13,10 @@ from ambulo.formats.paths import write_whole
 from ambulo.formats.tag_file import COLUMNS, MORE_COLUMNS, TagRange, TagRow, parse_tags, tag_row_text
 
 
+class ChangedMeanwhile(ProjectError):
+    """Somebody else changed a file while it was edited; nothing was written, and nothing of theirs is lost."""
+
+
 class TagDocument:
     """The text of a tag file while it is edited. A file that is not there is empty.
 
@@ -94,14 +98,15 @@ class TagDocument:
         """Write the file, whole or not at all.
 
         Raises:
-            ProjectError: somebody else changed it since it was read, or it cannot be written.
+            ChangedMeanwhile: somebody else changed it since it was read.
+            ProjectError: it cannot be written.
         """
         data = self.text.encode()
         data = b"\xef\xbb\xbf" + data if self._bom and data else data
         try:
             with _alone(self.path.parent):
                 if _content(self.path) != self._before:
-                    raise ProjectError(
+                    raise ChangedMeanwhile(
                         "was changed by somebody else while it was edited; nothing was written",
                         path=self.path,
                         remedy="do it again: it then works on the file as it is now",
