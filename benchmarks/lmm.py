@@ -1,25 +1,27 @@
 """Learned motion matching: training time, errors, size and speed, and its motion beside that of motion matching.
 
-A model that was trained before is used again (in the folder of the benchmarks' cache, or ``--project``); otherwise one
-is trained with the preset ``base``, or ``quick`` with ``--quick``. Training time is processor time, all processes
-together: it does not depend on what else the machine does.
+    python benchmarks/lmm.py [--quick] [--json] [--preset NAME] [--project FOLDER [--name NAME]] [--beside LABEL=FOLDER]
 
-    python benchmarks/lmm.py [--quick] [--json] [--project FOLDER] [--preset NAME] [--beside LABEL=FOLDER]
+Twenty minutes of embedded takes are trained on with the preset ``base``; ``--quick`` takes six with the preset
+``quick``, unless the larger model is there already. What was trained before by the same code on the same data is used
+again, see lmm_models.py. Training time is processor time, all processes together, answering of queries included: it
+does not depend on what else the machine does. ``--beside`` adds the table of another built project with a trained
+model.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import shutil
-import sys
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import harness
 from harness import Row
+from lmm_finetune import before_adding, finetune_rows
+from lmm_models import built, embedded, is_trained, say, trained
 
 harness.one_thread()
 
@@ -28,38 +30,7 @@ import numpy as np  # noqa: E402
 FIRST = ("foot_skate", "contact_slide", "hover", "penetration", "path_error", "response_90", "response_180",
          "pose_jump", "jerk_ratio", "stuck", "transitions_per_second")  # fmt: skip
 CROWD = 256
-HELD_BACK = 4
-
-
-def built(folder: Path, minutes: float) -> Path:
-    """The embedded takes as a project, built."""
-    from ambulo.cli.new import Arguments, run
-    from ambulo.matching.build import build
-
-    if not (folder / "ambulo.toml").is_file():
-        run(Arguments(folder, minutes=minutes))
-    build(folder)
-    return folder
-
-
-def trained(folder: Path, preset: str, name: str = "lmm", **options: Any) -> Any:
-    """The model of a project, trained if there is none of this database."""
-    from ambulo.database.database import Database
-    from ambulo.errors import LearningError
-    from ambulo.learning.lmm_model import load_model
-    from ambulo.learning.lmm_training import model_folder, train_lmm
-
-    place = model_folder(folder, name)
-    try:
-        model = load_model(place)
-        if model.manifest.database_digest == Database.open(folder).digest and not options:
-            print(f"{name}: a model of the preset {model.manifest.preset!r} is there", file=sys.stderr)
-            return model
-    except LearningError:
-        pass
-    print(f"{name}: training with the preset {preset!r} ...", file=sys.stderr)
-    train_lmm(folder, preset=preset, name=name, **options)
-    return load_model(place)
+MINUTES, QUICK_MINUTES = 20.0, 6.0
 
 
 def training_rows(model: Any, frames: int) -> list[Row]:
@@ -210,7 +181,7 @@ def quality_rows(data: Any, models: Path, quick: bool) -> list[Row]:
     trials = [Trial(t.script, min(t.seconds, 12.0), 1, t.options) for t in TRIALS] if quick else list(TRIALS)
     rows = []
     for name in ("motion_matching", models.name):
-        print(f"{name}: trials ...", file=sys.stderr)
+        say(f"{name}: trials")
         controller = create_controller(name, data.database, data.index, data.settings, models.parent)
         for script, measures in run_trials(controller, data.database, trials=trials, index=data.index).items():
             for measure, value in measures.items():
@@ -315,91 +286,105 @@ def endurance_rows(model: Any, data: Any, steps: int) -> list[Row]:
     return rows
 
 
-def finetune_rows(preset: str, minutes: float) -> list[Row]:
-    """Take some takes out, train, put them back, and go on, beside training anew."""
-    from ambulo.learning.lmm_data import open_data
-    from ambulo.learning.lmm_judge import model_errors
-    from ambulo.learning.lmm_training import model_folder, train_lmm
+@dataclass(frozen=True)
+class Measured:
+    """The built project that is measured; the same before takes were added to it, and those; the preset of both."""
 
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = built(Path(temporary) / "growing", minutes)
-        takes = [p for p in sorted((folder / "takes").rglob("*.bvh")) if "neutral" in p.parent.name]
-        takes = takes or sorted((folder / "takes").rglob("*.bvh"))
-        added = takes[:: max(len(takes) // HELD_BACK, 1)][:HELD_BACK]
-        away = Path(temporary) / "away"
-        for take in added:
-            target = away / take.relative_to(folder)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(take, target)
-        built(folder, minutes)
-        trained(folder, preset)
-        for take in added:
-            shutil.move(away / take.relative_to(folder), take)
-        built(folder, minutes)
-        data = open_data(folder)
-        names = {take.relative_to(folder).as_posix() for take in added}
-        fresh = np.zeros(data.database.frame_count, bool)
-        for clip in data.database.clips:
-            fresh[clip.start : clip.stop] = clip.source in names
-        rows_new = np.flatnonzero(fresh[data.frames.frames])[::5]
-        rows_old = np.flatnonzero(~fresh[data.frames.frames])[::5]
-        place = model_folder(folder)
-        before_new, before_old = model_errors(place, data, rows_new), model_errors(place, data, rows_old)
-        going_on = train_lmm(folder, preset=preset, finetune=True)
-        after_new, after_old = model_errors(place, data, rows_new), model_errors(place, data, rows_old)
-        anew = train_lmm(folder, preset=preset, name="anew")
-        fresh_new = model_errors(model_folder(folder, "anew"), data, rows_new)
-    cost = sum(going_on.cpu_seconds.values()) / sum(anew.cpu_seconds.values())
-    rows = [Row(f"clips added, preset {preset}: processor time over training anew", len(rows_new), cost, "x", 0.12)]
-    for network, measure in (
-        ("decompressor", "centimetres"), ("stepper", "of_standing_still"), ("projector", "cost_ratio")
-    ):  # fmt: skip
-        unit, n, old_n = "cm" if measure == "centimetres" else "x", len(rows_new), len(rows_old)
-        was, now, full = (found[network][measure] for found in (before_new, after_new, fresh_new))
-        old_was, old_now = (found[network][measure] for found in (before_old, after_old))
-        rows += [
-            Row(f"clips added, {network}: their error before", n, was, unit),
-            Row(f"clips added, {network}: their error after fine-tuning", n, now, unit),
-            Row(f"clips added, {network}: their error after training anew", n, full, unit),
-            Row(f"clips added, {network}: fine-tuned over trained anew", n, now / full, "x", 1.1),
-            Row(f"clips added, {network}: old clips' error after over before", old_n, old_now / old_was, "x", 1.05),
-        ]
-    return rows
+    folder: Path
+    preset: str
+    before: Path | None = None
+    added: tuple[str, ...] = ()
+
+
+def prepare(args: argparse.Namespace, pairs: list[tuple[str, Path]]) -> Measured:
+    """Build and train what is not there yet."""
+    from ambulo.learning.lmm_model import load_model
+    from ambulo.learning.lmm_training import model_folder
+
+    wanted = [(place, args.preset or "base") for _, place in pairs if not has_model(place, args.name)]
+    if args.project is not None:  # whoever names one keeps it up to date
+        trained(wanted)
+        return Measured(args.project, load_model(model_folder(args.project, args.name)).manifest.preset)
+    large = embedded(MINUTES)
+    kept = is_trained(large, "base") and (args.no_finetune or is_trained(large.with_name("before"), "base"))
+    if args.quick and not (args.preset is None and kept):
+        folder, preset = built(embedded(QUICK_MINUTES), QUICK_MINUTES), args.preset or "quick"
+    else:
+        folder, preset = built(large, MINUTES), args.preset or "base"
+    found = Measured(folder, preset)
+    if not args.no_finetune:
+        before, added = before_adding(folder)
+        found = Measured(folder, preset, before, tuple(added))
+        wanted.insert(0, (before, preset))
+    trained([(folder, preset), *wanted])
+    return found
+
+
+def has_model(project: Path, name: str) -> bool:
+    """Whether a built project has a model of that name and of its database; raises AmbuloError if it is not built."""
+    from ambulo.database.database import Database
+    from ambulo.errors import LearningError
+    from ambulo.learning.lmm_model import load_model
+    from ambulo.learning.lmm_training import model_folder
+
+    digest = Database.open(project).digest
+    try:
+        return load_model(model_folder(project, name)).manifest.database_digest == digest
+    except LearningError:
+        return False
 
 
 def main() -> None:
+    from ambulo.errors import AmbuloError
+
     def extend(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--project", type=Path, help="a built project, in place of the embedded data")
-        parser.add_argument("--name", default="lmm", help="name of its model")
-        parser.add_argument("--preset", help="to train with where there is no model")
+        parser.add_argument("--project", type=Path, help="a built project with a trained model, in place of our own")
+        parser.add_argument("--name", default="lmm", help="name of that model, and of those beside")
+        parser.add_argument("--preset", help="to train with; base, or quick with --quick, if left out")
         parser.add_argument(
             "--beside",
             action="append",
             default=[],
             metavar="LABEL=FOLDER",
-            help="another built project with a trained model, for the table beside motion matching",
+            help="another built project, for the table beside motion matching; trained if it has no model",
         )
-        parser.add_argument("--no-finetune", action="store_true", help="leave out what trains three times")
+        parser.add_argument("--no-finetune", action="store_true", help="leave out adding takes to a trained model")
 
     args = harness.arguments("Learned motion matching", extend)
-    preset = args.preset or ("quick" if args.quick else "base")
-    minutes = 6.0 if args.quick else 20.0
-    folder = args.project or built(harness.PEERS_FOLDER / f"lmm-embedded-{minutes:g}", minutes)
-    trained(folder, preset, args.name)
-    model, data, models = opened(folder, args.name)
+    pairs = []
+    for beside in args.beside:
+        label, _, place = beside.partition("=")
+        if not place:
+            raise SystemExit(f"--beside wants LABEL=FOLDER, not {beside!r}")
+        pairs.append((label, Path(place)))
+    try:
+        harness.report(all_rows(args, pairs), args)
+    except AmbuloError as error:
+        raise SystemExit(str(error)) from None
+
+
+def all_rows(args: argparse.Namespace, pairs: list[tuple[str, Path]]) -> list[Row]:
+    """Everything."""
+    measured = prepare(args, pairs)
+    folder, name = measured.folder, args.name if args.project is not None else "lmm"
+    model, data, models = opened(folder, name)
     rows = training_rows(model, len(data.frames.frames))
+    say("projector: queries that motion matching asks, and how both answer")
     rows += projector_rows(model, data, 20.0 if args.quick else 120.0)
+    say("speed")
     rows += speed_rows(model, data, models, args.quick)
     rows += precision_rows(model, data, models)
     quality = quality_rows(data, models, args.quick)
-    rows += quality + side_by_side("embedded", quality, model, data, models, args.quick)
-    for beside in args.beside:
-        label, _, place = beside.partition("=")
-        rows += beside_rows(label, Path(place), args.name, args.quick)
+    label = "embedded" if args.project is None else folder.name
+    rows += quality + side_by_side(label, quality, model, data, models, args.quick)
+    for label, place in pairs:
+        say(f"{label}: {place}")
+        rows += beside_rows(label, place, args.name, args.quick)
+    say("endurance")
     rows += endurance_rows(model, data, 1250 if args.quick else 10_000)
-    if not args.no_finetune:
-        rows += finetune_rows("quick" if args.quick else preset, minutes)
-    harness.report(rows, args)
+    if measured.before is not None:
+        rows += finetune_rows(folder, measured.before, measured.added, measured.preset)
+    return rows
 
 
 if __name__ == "__main__":

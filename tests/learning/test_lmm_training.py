@@ -22,7 +22,8 @@ from ambulo.learning.lmm_decompressor import DecompressorTask
 from ambulo.learning.lmm_model import MANIFEST, NETWORKS, load_model, save_model
 from ambulo.learning.lmm_presets import PRESETS, find_preset
 from ambulo.learning.lmm_queries import QueryMix, draw_queries, record_queries
-from ambulo.learning.lmm_training import train_lmm
+from ambulo.learning.lmm_stages import Stages
+from ambulo.learning.lmm_training import train_lmm, with_activations
 
 
 @pytest.fixture
@@ -40,6 +41,38 @@ def test_it_learns(trained: Any, data: Any, preset: Any) -> None:
     assert trained.errors["stepper"]["of_standing_still"] < 1.0
     assert trained.errors["projector"]["cost_ratio"] >= 1.0
     assert trained.frames == len(data.frames.frames) and set(trained.steps.values()) == {60}
+
+
+def test_all_time_is_counted(trained: Any, model: Any) -> None:
+    kinds = {"data", "queries", "decompressor", "stepper", "projector"}
+    assert set(trained.seconds) == set(trained.cpu_seconds) == kinds and min(trained.cpu_seconds.values()) > 0.0
+    assert model.manifest.cpu_seconds == pytest.approx(sum(trained.cpu_seconds.values()))
+    assert model.manifest.seconds >= 0.99 * sum(trained.seconds.values())  # one process, one after the other
+
+
+def test_a_short_training_asks_few_queries(project: Path, data: Any, preset: Any, tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    class Asked(Stages):
+        def _queries(self, count: int, *rest: Any) -> Any:
+            asked.append(count)
+            return super()._queries(min(count, 50), *rest)
+
+    for steps, count in ((60, 60 * 64 // 4), (4000, preset.projector.queries)):
+        training = replace(preset.projector_training, steps=steps)
+        stages = Asked(data, replace(preset, projector_training=training), tmp_path, "x", stop=lambda step: step >= 2)
+        stages.latents = np.zeros((len(data.frames.frames), 12), np.float32)
+        with pytest.raises(LearningError, match="projector was stopped"):
+            stages.train_projector()
+        assert asked.pop(0) == count and asked.pop(0) == 2048
+
+
+def test_going_on_keeps_the_activations_of_the_model(model: Any) -> None:
+    preset = find_preset("base")
+    other = replace(preset, decompressor=replace(preset.decompressor, activation="tanh"))
+    kept = with_activations(other, model.manifest)
+    for name in ("decompressor", "stepper", "projector"):
+        assert getattr(kept, name).activation == model.manifest.networks[name].activation
 
 
 def test_a_model_is_what_was_trained(trained: Any, model: Any, data: Any) -> None:
@@ -99,7 +132,7 @@ def test_it_goes_on_with_clips_that_were_added(own_project: Path, preset: Any) -
     with pytest.raises(LearningError, match="knows every clip"):
         train_lmm(own_project, preset=preset, finetune=True)
     shutil.move(away, added)
-    with pytest.raises(LearningError, match="1 takes were added"):
+    with pytest.raises(LearningError, match="1 take was added"):
         train_lmm(own_project, preset=preset, finetune=True)
     assert run(["build", str(own_project), "--jobs", "1", "--json"]) == 0
     before = load_model(own_project / "models" / "lmm")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import queue
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from ambulo.learning.lmm_data import LmmData, open_data
 from ambulo.learning.lmm_decompressor import Autoencoder, DecompressorTask
 from ambulo.learning.lmm_presets import LmmPreset
 from ambulo.learning.lmm_projector import ProjectorTask
-from ambulo.learning.lmm_queries import QueryMix, draw_queries, record_queries
+from ambulo.learning.lmm_queries import Queries, QueryMix, draw_queries, record_queries
 from ambulo.learning.lmm_stepper import StepperTask
 from ambulo.learning.network import Network
 from ambulo.learning.processes import in_group
@@ -32,6 +34,8 @@ Weights = dict[str, torch.Tensor]
 
 _HELD_OUT_QUERIES = 2048
 _RECORDED_QUERIES = 250_000
+_LOOKS = 4
+"""How often a training looks at each query at least: answering one by exact search costs as much as learning it."""
 
 
 @dataclass
@@ -47,6 +51,7 @@ class Stages:
         resume: go on from checkpoints.
         progress, stop: see :func:`ambulo.learning.training.train`.
         reports: of the finished trainings.
+        seconds, cpu_seconds: of all that is done, by network, and of ``queries``: drawing and answering them.
         latents: float32 ``[F, L]``, once the decompressor is trained.
     """
 
@@ -59,6 +64,8 @@ class Stages:
     progress: Callable[[TrainProgress], None] | None = None
     stop: Callable[[int], bool] | None = None
     reports: dict[str, TrainReport] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
     latents: Float = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     models: dict[str, torch.nn.Module] = field(default_factory=dict)
 
@@ -76,9 +83,10 @@ class Stages:
         other = _Beside(self, project, tuple(tags), seed)
         try:
             self.train_projector()
-            self.reports["stepper"], weights = other.result()
+            report, weights = other.result()
         finally:
             other.end()
+        self.report("stepper", report)
         task = self._stepper_task()
         task.model.load_state_dict(weights)
         self.models["stepper"] = task.model
@@ -97,25 +105,15 @@ class Stages:
 
     def train_projector(self) -> None:
         """Answer queries by exact search, and train the projector."""
-        frames, index, mask = self.data.frames, self.data.index, self.data.frame_set.mask
+        frames = self.data.frames
         seed = self.preset.projector_training.seed
         count = self.preset.projector.queries
         steps = self.preset.projector_training.steps
-        if steps is not None:  # no more than the training will look at
-            count = min(count, steps * self.preset.projector_training.batch)
-        recorded = self._recorded(min(count // 2, _RECORDED_QUERIES), 2 * seed)
-        springs = self.data.settings.simulation
-        queries = draw_queries(frames, index, mask, count, 2 * seed, simulation=springs, recorded=recorded)
-        held_out = draw_queries(
-            frames,
-            index,
-            mask,
-            _HELD_OUT_QUERIES,
-            2 * seed + 1,
-            mix=QueryMix(1.0, 0.0, 0.0),
-            simulation=springs,
-            recorded=self._recorded(_HELD_OUT_QUERIES, 2 * seed + 1),
-        )
+        if steps is not None:  # a short training has no time for many
+            count = min(count, max(steps * self.preset.projector_training.batch // _LOOKS, 1))
+        with self._timed("queries"):
+            queries = self._queries(count, 2 * seed, min(count // 2, _RECORDED_QUERIES), None)
+            held_out = self._queries(_HELD_OUT_QUERIES, 2 * seed + 1, _HELD_OUT_QUERIES, QueryMix(1.0, 0.0, 0.0))
         task = ProjectorTask(
             frames, self.latents, queries, held_out, self.preset.projector, seed=seed, model=self._known("projector")
         )
@@ -133,10 +131,25 @@ class Stages:
         """All weights, to go on from."""
         return {f"{name}.{key}": v for name, model in self.models.items() for key, v in model.state_dict().items()}
 
-    def _recorded(self, count: int, seed: int) -> Float:
-        """Raw queries that motion matching asks on this data."""
-        data = self.data
-        return record_queries(data.database, data.index, data.settings, data.tags, count, seed)
+    def _queries(self, count: int, seed: int, recorded: int, mix: QueryMix | None) -> Queries:
+        """Queries with their answers, some of them recorded while motion matching plays this data."""
+        data, springs = self.data, self.data.settings.simulation
+        asked = record_queries(data.database, data.index, data.settings, data.tags, recorded, seed)
+        return draw_queries(
+            data.frames, data.index, data.frame_set.mask, count, seed, mix=mix, simulation=springs, recorded=asked
+        )
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        began, cpu_began = time.perf_counter(), time.process_time()
+        yield
+        self.seconds[name] = time.perf_counter() - began
+        self.cpu_seconds[name] = time.process_time() - cpu_began
+
+    def report(self, stage: str, report: TrainReport) -> None:
+        """Keep what a training did."""
+        self.reports[stage] = report
+        self.seconds[stage], self.cpu_seconds[stage] = report.seconds, report.cpu_seconds
 
     def _stepper_task(self) -> StepperTask:
         seed = self.preset.stepper_training.seed
@@ -148,7 +161,7 @@ class Stages:
             task, config, self.folder / stage, resume=self.resume, identity=self.identity, progress=self.progress,
             stop=self.stop,
         )  # fmt: skip
-        self.reports[stage] = report
+        self.report(stage, report)
         self.models["autoencoder" if stage == "decompressor" else stage] = task.model
         if not report.finished:
             raise LearningError(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo import __version__
 from ambulo.database.manifest import SkeletonRecord
@@ -34,12 +33,11 @@ from ambulo.learning.lmm_model import (
 from ambulo.learning.lmm_presets import LmmPreset, find_preset
 from ambulo.learning.processes import join_processes
 from ambulo.learning.progress import TrainProgress
-from ambulo.learning.weights import Layers
 
 if TYPE_CHECKING:
     import torch
 
-    from ambulo.learning.training import TrainReport
+    from ambulo.learning.lmm_stages import Stages
 
 Progress = Callable[[TrainProgress], None]
 
@@ -61,8 +59,8 @@ class LmmReport(msgspec.Struct, frozen=True):
         minutes: of motion.
         errors: on held-out data, by network and measure.
         steps: by network.
-        seconds: wall-clock time by network.
-        cpu_seconds: processor time by network.
+        seconds: wall-clock time by network, and of ``data`` (opening it) and ``queries`` (asking and answering them).
+        cpu_seconds: processor time, likewise.
         megabytes: of the stored weights.
     """
 
@@ -123,6 +121,7 @@ def train_lmm(
             checkpoint does not fit.
     """
     import_torch()
+    began = time.perf_counter(), time.process_time()
     project = Path(project)
     chosen = find_preset(preset) if isinstance(preset, str) else preset
     label = preset if isinstance(preset, str) else "own"
@@ -131,7 +130,7 @@ def train_lmm(
         data = open_data(project, tags, seed=seed, up_to_date=up_to_date)
         return _train(
             data, folder, chosen, label, name, tags, None, resume=resume, precision=precision, device=device,
-            seed=seed, project=project if jobs > 1 else None, progress=progress, stop=stop,
+            seed=seed, project=project if jobs > 1 else None, began=began, progress=progress, stop=stop,
         )  # fmt: skip
     if not up_to_date:
         refuse_stale(project)
@@ -140,10 +139,22 @@ def train_lmm(
     data = open_data(project, tags, seed=seed, begun=begun.manifest, up_to_date=True)
     data = keep_features(data, begun)
     data = with_fresh(data, {clip.name: clip.frames for clip in begun.manifest.clips})
+    chosen = with_activations(chosen, begun.manifest)
     return _train(
         data, folder, chosen.changed(FINETUNE_PART, FINETUNE_RATE), label, name, tags, begun, resume=resume,
-        precision=precision, device=device, seed=seed, project=None, progress=progress, stop=stop,
+        precision=precision, device=device, seed=seed, project=None, began=began, progress=progress, stop=stop,
     )  # fmt: skip
+
+
+def with_activations(preset: LmmPreset, begun: LmmManifest) -> LmmPreset:
+    """The preset with the activations of a trained model's networks: a preset may have had others then."""
+    names = {name: record.activation for name, record in begun.networks.items()}
+    return replace(
+        preset,
+        decompressor=replace(preset.decompressor, activation=names["decompressor"]),
+        stepper=replace(preset.stepper, activation=names["stepper"]),
+        projector=replace(preset.projector, activation=names["projector"]),
+    )
 
 
 def keep_features(data: LmmData, begun: LmmModel) -> LmmData:
@@ -180,12 +191,12 @@ def _train(
     device: str,
     seed: int,
     project: Path | None,
+    began: tuple[float, float],
     progress: Progress | None,
     stop: Callable[[int], bool] | None,
 ) -> LmmReport:
     from ambulo.learning.lmm_stages import Stages
 
-    began = time.perf_counter()
     preset = preset.changed(device=device, seed=seed)
     training = folder / TRAINING
     previous = load_weights(training / WEIGHTS) if begun is not None else None
@@ -199,9 +210,11 @@ def _train(
         progress=progress,
         stop=stop,
     )
+    stages.seconds["data"] = time.perf_counter() - began[0]
+    stages.cpu_seconds["data"] = time.process_time() - began[1]
     with join_processes(choose_device(device)) as processes:
         stages.run(project, tuple(tags), seed)
-        model = _make_model(data, stages.networks(), stages.latents, name, tags, label, began, stages.reports)
+        model = _make_model(data, stages, name, tags, label, time.perf_counter() - began[0])
         if processes.is_first:
             save_weights(training / WEIGHTS, stages.weights())
             save_model(model, folder, precision)
@@ -217,23 +230,15 @@ def _train(
         minutes=len(data.frames.frames) / data.frames.rate / 60.0,
         errors=model.manifest.errors,
         steps={stage: report.steps for stage, report in reports.items()},
-        seconds={stage: report.seconds for stage, report in reports.items()},
-        cpu_seconds={stage: report.cpu_seconds for stage, report in reports.items()},
+        seconds=dict(stages.seconds),
+        cpu_seconds=dict(stages.cpu_seconds),
         megabytes=megabytes,
     )
 
 
-def _make_model(
-    data: LmmData,
-    networks: dict[str, Layers],
-    latents: NDArray[np.float32],
-    name: str,
-    tags: Sequence[str],
-    label: str,
-    began: float,
-    reports: dict[str, TrainReport],
-) -> LmmModel:
-    database, frames = data.database, data.frames
+def _make_model(data: LmmData, stages: Stages, name: str, tags: Sequence[str], label: str, seconds: float) -> LmmModel:
+    database, frames, latents = data.database, data.frames, stages.latents
+    networks, reports = stages.networks(), stages.reports
     values = np.concatenate([frames.features, latents], axis=1)
     # A little room beyond what was seen: the stepper overshoots where a limb turns round.
     room = 0.05 * (values.max(axis=0) - values.min(axis=0)) + 1e-3
@@ -253,8 +258,8 @@ def _make_model(
         clips=[ClipRecord(c.name, c.stop - c.start, c.licence, c.attribution) for c in database.clips],
         preset=label,
         errors={stage: {k: float(v) for k, v in report.validation.items()} for stage, report in reports.items()},
-        seconds=time.perf_counter() - began,
-        cpu_seconds=sum(report.cpu_seconds for report in reports.values()),
+        seconds=seconds,
+        cpu_seconds=sum(stages.cpu_seconds.values()),
         files={},
         ambulo=__version__,
     )
