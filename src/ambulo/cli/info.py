@@ -16,7 +16,9 @@ class Arguments:
     """Say what a project's database holds, and whether it is up to date."""
 
     project: Path
-    """Folder of the project, or its ambulo.toml."""
+    """Folder of the project, its ambulo.toml, or a database by itself: its folder, or a URL such as s3://bucket/db."""
+    folder: Path | None = None
+    """Folder or URL of the project's database, where it was built elsewhere with `build --folder`."""
     verify: bool = False
     """Read every file of the database and compare it with its checksum."""
     json: bool = False
@@ -35,12 +37,12 @@ class ClipInfo(msgspec.Struct, frozen=True):
 
 
 class Info(msgspec.Struct, frozen=True):
-    """What ``ambulo info`` says."""
+    """What ``ambulo info`` says. A database without a project is compared with nothing: ``staleness`` is null."""
 
     name: str
     folder: str
     stale: bool
-    staleness: Staleness
+    staleness: Staleness | None
     rate: float
     frames: int
     seconds: float
@@ -63,22 +65,37 @@ def run(arguments: Arguments) -> Info:
     from ambulo.database.licences import licences_of
     from ambulo.database.manifest import list_files, read_manifest, verify_files
     from ambulo.database.project import load_project
+    from ambulo.database.remote.addresses import as_url, shown
+    from ambulo.database.remote.databases import verify_published
     from ambulo.database.staleness import staleness
+    from ambulo.errors import DatabaseError
+    from ambulo.matching.build import load_index
 
-    project = load_project(arguments.project)
-    folder = project.database_folder
-    database = Database.open(folder)
+    project = None if _is_database(arguments.project) else load_project(arguments.project)
+    place = arguments.folder or (arguments.project if project is None else project.database_folder)
+    if project is None and arguments.folder is not None:
+        raise DatabaseError("is a database itself", path=arguments.project, key="folder", remedy="leave --folder out")
+    url = as_url(place)
+    verified = verify_published(url) if arguments.verify and url is not None else None
+    database = Database.open(place)
+    folder = database.folder
+    assert folder is not None
     names = database.skeleton.names
-    stale = staleness(project)
-    verified = None
-    if arguments.verify:
+    stale = None if project is None else staleness(project, folder)
+    if arguments.verify and url is None:
         manifest = read_manifest(folder)
         verify_files(folder, manifest)
         verified = len(manifest.checksums)
+    if project is None:
+        features = tuple(
+            f"{group.joint_name} {group.kind}".strip() for group in load_index(database)[0].schema.groups
+        )
+    else:
+        features = tuple(f"{spec.joint} {spec.kind}".strip() for spec in project.features)
     return Info(
         name=database.name,
-        folder=str(folder),
-        stale=stale.stale,
+        folder=str(folder) if url is None else shown(url),
+        stale=stale is not None and stale.stale,
         staleness=stale,
         rate=database.rate,
         frames=database.frame_count,
@@ -90,7 +107,7 @@ def run(arguments: Arguments) -> Info:
             for tag, ranges in database.tags.items()
         },
         channels={channel.name: channel.description for channel in CHANNELS},
-        features=tuple(f"{spec.joint} {spec.kind}".strip() for spec in project.features),
+        features=features,
         megabytes=round(sum(list_files(folder, OWN_FILES).values()) / 1e6, 3),
         verified=verified,
         clips=tuple(
@@ -101,10 +118,21 @@ def run(arguments: Arguments) -> Info:
     )
 
 
+def _is_database(path: Path) -> bool:
+    """Whether a path names a database and no project: a URL, or a folder with one that has no project file."""
+    from ambulo.database.manifest import MANIFEST
+    from ambulo.database.remote.addresses import as_url
+    from ambulo.formats.paths import is_file
+
+    return as_url(path) is not None or is_file(path / MANIFEST)
+
+
 def show(info: Info) -> None:
     """Print it."""
     print(f"{info.name}: {info.folder}")
-    if info.stale:
+    if info.staleness is None:
+        print("  a database without its project: nothing to compare it with")
+    elif info.stale:
         print("  stale; run `ambulo build`:")
         for reason in info.staleness.reasons:
             print(f"    {reason}")

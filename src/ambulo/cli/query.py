@@ -53,7 +53,7 @@ class Found(msgspec.Struct, frozen=True):
     """What answers a question.
 
     Attributes:
-        database: its folder.
+        database: its folder or URL.
         question: as it was understood.
         ranges: the first ones, in the order of the database.
         range_count: of all.
@@ -76,6 +76,7 @@ def run(arguments: Arguments) -> Found | SqlRows:
     from ambulo.database.catalog_sql import select
     from ambulo.database.database import Database
     from ambulo.database.range_algebra import split
+    from ambulo.database.remote.addresses import as_url, shown
     from ambulo.database.tag_query import All, parse_query
     from ambulo.errors import QueryError
 
@@ -102,8 +103,9 @@ def run(arguments: Arguments) -> Found | SqlRows:
             )
         )
     frames = int((pieces[:, 1] - pieces[:, 0]).sum())
+    url = as_url(arguments.database)
     return Found(
-        str(database.folder),
+        str(database.folder) if url is None else shown(url),
         str(query),
         tuple(found),
         len(pieces),

@@ -14,16 +14,26 @@ class Arguments:
 
     project: Path
     """Folder of the project, or its ambulo.toml."""
+    folder: Path | None = None
+    """Folder or URL of its database, where it was built elsewhere with `build --folder`."""
     json: bool = False
     """Print one JSON object."""
 
 
 def run(arguments: Arguments) -> ProjectStatus:
     """Compare the project with its database."""
+    import msgspec
+
     from ambulo.database.project import load_project
+    from ambulo.database.remote.addresses import as_url, shown
+    from ambulo.database.remote.databases import fetch_database
     from ambulo.database.status import project_status
 
-    return project_status(load_project(arguments.project))
+    project = load_project(arguments.project)
+    url = None if arguments.folder is None else as_url(arguments.folder)
+    if url is None:
+        return project_status(project, arguments.folder)
+    return msgspec.structs.replace(project_status(project, fetch_database(url)), folder=shown(url))
 
 
 def show(status: ProjectStatus) -> None:

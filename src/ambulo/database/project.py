@@ -166,6 +166,14 @@ def project_file(path: str | Path) -> Path:
     Raises:
         ProjectError: there is none.
     """
+    from ambulo.database.remote.addresses import as_url, shown
+
+    url = as_url(path)
+    if url is not None:
+        raise ProjectError(
+            f"{shown(url)} is a URL, and projects lie in folders of this machine",
+            remedy="name the project's folder; a database there is named by --folder, or asked by `ambulo info`",
+        )
     path = Path(path)
     folder = is_folder(path)
     file = path / PROJECT_FILE if folder else path

@@ -82,7 +82,7 @@ def build(
             report = compile_project(force=True)
     if url is not None:
         tell = progress or (lambda stage, done, total: None)
-        publish_database(Path(report.folder), url, lambda done, total: tell("upload", done, total))
+        publish_database(Path(report.folder), url, lambda done, total: tell("upload", done, total), force=force)
         report = msgspec.structs.replace(report, folder=shown(url))
     return report
 

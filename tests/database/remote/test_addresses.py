@@ -22,6 +22,7 @@ from ambulo.errors import DatabaseError, ProjectError
         ("S3://Bucket/Takes", "s3://Bucket/Takes"),
         ("gcs://b", "gcs://b"),
         (Path("file:///data/takes"), "file:///data/takes"),
+        (Path("memory://database"), "memory://database"),
         ("takes", None),
         ("../takes", None),
         ("/data/takes", None),

@@ -135,3 +135,52 @@ def test_verbs_take_a_url(bucket, make_project, capsys):
     assert msgspec.json.decode(capsys.readouterr().out)["folder"] == URL
     assert run(["query", URL, "locomotion and not mirrored", "--json"]) == 0
     assert len(msgspec.json.decode(capsys.readouterr().out)["ranges"]) == 1
+
+
+def test_a_mistyped_bucket_is_named_before_anything_is_built_and_never_made(bucket, make_project):
+    project = make_project("walk_a.bvh")
+    with pytest.raises(DatabaseError, match="there is no bucket 'typo-bucket'"):
+        build(project, folder="s3://typo-bucket/database")
+    with pytest.raises(DatabaseError, match="there is no bucket 'typo-bucket'"):
+        databases.publish_database(Path(build(project).folder), "s3://typo-bucket/database")
+    assert bucket.ls("") == ["moves"]
+
+
+def test_the_database_at_a_url_is_described_compared_and_verified(bucket, make_project, capsys):
+    project = make_project("walk_a.bvh", "walk_b.bvh")
+    build(project, folder=URL)
+    capsys.readouterr()
+
+    def ask(*words: str) -> tuple[int, Any]:
+        code = run([*words, "--json"])
+        return code, msgspec.json.decode(capsys.readouterr().out)
+
+    code, info = ask("info", URL, "--verify")
+    assert code == 0 and info["folder"] == URL and info["staleness"] is None and info["verified"] > 5
+    assert ask("info", str(project), "--folder", URL)[1]["features"] == info["features"] != []
+    assert ask("status", str(project), "--folder", URL)[1]["stale"] is False
+    write_take(project / "takes" / "walk_c.bvh", 9)
+    code, status = ask("status", str(project), "--folder", URL)
+    assert status["folder"] == URL and [entry["state"] for entry in status["files"]] == ["new"]
+    assert ask("query", URL, "walk")[1]["database"] == URL
+    code, refused = ask("status", URL)
+    assert code == 2 and "--folder" in refused["error"]["remedy"]
+
+    # A copy here that was damaged is mended, what is damaged there is named; a forced build sends it again.
+    (project / "takes" / "walk_c.bvh").unlink()
+    copy = databases.copy_folder(URL) / "frames" / "positions.safetensors"
+    data = bytearray(copy.read_bytes())
+    data[-9] ^= 1
+    copy.write_bytes(data)
+    assert ask("info", URL, "--verify")[0] == 0 and copy.read_bytes() != data
+    name = sorted(parts(bucket))[0]
+    whole = bucket.cat_file(f"moves/database/parts/{name}")
+    bucket.pipe_file(f"moves/database/parts/{name}", b"\0" * len(whole))
+    code, refused = ask("info", URL, "--verify")
+    assert code == 2 and name in refused["error"]["message"] and "--force" in refused["error"]["remedy"]
+    build(project, folder=URL, force=True)
+    assert ask("info", URL, "--verify")[0] == 0
+    # A part that is gone is sent by any build.
+    bucket.rm_file(f"moves/database/parts/{name}")
+    build(project, folder=URL)
+    assert ask("info", URL, "--verify")[0] == 0

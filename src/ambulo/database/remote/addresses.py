@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ def as_url(path: str | Path) -> str | None:
     if found is None or not found[2]:
         return None
     scheme, rest = found[1].lower(), found[2]
-    return f"{scheme}:///{rest}" if scheme in _LOCAL else f"{scheme}://{rest}"
+    return f"{scheme}:///{rest}" if scheme in _LOCAL - {"memory"} else f"{scheme}://{rest}"
 
 
 def shown(url: str) -> str:
@@ -70,6 +70,27 @@ def open_address(url: str, key: str) -> tuple[Any, str]:
         ) from None
     files.invalidate_cache()  # what was listed a minute ago may have changed
     return files, str(path).rstrip("/")
+
+
+def is_bucket_path(path: str) -> bool:
+    """Whether a file system's path begins with a bucket, whose name is all that must exist: there are no folders."""
+    return not path.startswith("/") and ":" not in path.partition("/")[0]
+
+
+def make_folder(files: Any, path: str) -> None:
+    """Make a folder of a file system with those above it, but never a bucket: who pays for one makes it.
+
+    Raises:
+        FileNotFoundError: there is no such bucket.
+    """
+    if not is_bucket_path(path):
+        files.makedirs(path, exist_ok=True)
+        return
+    parts = path.split("/")
+    for count in range(2, len(parts) + 1):
+        # Keys that may write, but not look at their bucket, are not held up here.
+        with suppress(FileExistsError, PermissionError):
+            files.mkdir("/".join(parts[:count]), create_parents=False)
 
 
 @contextmanager

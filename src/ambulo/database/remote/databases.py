@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
-from ambulo.database.manifest import MANIFEST, check_files, read_manifest
-from ambulo.database.remote.addresses import open_address, shown, speaking_to
+from ambulo.database.manifest import MANIFEST, check_files, read_manifest, verify_files
+from ambulo.database.remote.addresses import is_bucket_path, make_folder, open_address, shown, speaking_to
 from ambulo.database.storage import CHECKSUM_BYTES
 from ambulo.database.swap import BuildLock, recover, staging_of, swap_in
 from ambulo.errors import DatabaseError
@@ -96,6 +96,45 @@ def fetch_database(url: str, tell: Tell = lambda done, total: None) -> Path:
     return folder
 
 
+def verify_published(url: str, tell: Tell = lambda done, total: None) -> int:
+    """Read every part of the database at a URL, and this machine's copy, and compare them with their checksums.
+
+    A copy that is damaged is fetched again.
+
+    Returns:
+        The number of files.
+
+    Raises:
+        DatabaseError: what lies at the URL is damaged or missing, or cannot be reached.
+    """
+    files, root = open_address(url, _KEY)
+    published = _read_published(files, root, url)
+    done, total = 0, published.byte_count
+    with speaking_to(url, DatabaseError, _KEY):
+        for name, parts in published.files.items():
+            for part in parts:
+                try:
+                    data = files.cat_file(f"{root}/{PARTS}/{part.name}")
+                except FileNotFoundError:
+                    data = b""
+                if _hash(data) != part.name:
+                    raise DatabaseError(
+                        f"{name} of the database at {shown(url)} is damaged: part {part.name} is not what was written",
+                        key=_KEY,
+                        remedy="`ambulo build PROJECT --folder URL --force` sends every part again",
+                    )
+                done += part.size
+                tell(done, total)
+    folder = fetch_database(url, tell)
+    try:
+        verify_files(folder, read_manifest(folder))
+    except DatabaseError:
+        (folder / PUBLISHED).unlink(missing_ok=True)
+        folder = fetch_database(url, tell)
+        verify_files(folder, read_manifest(folder))
+    return len(published.files)
+
+
 def prepare_copy(url: str) -> Path:
     """The folder of this machine's copy, for a build: as it is at the URL, where there is a database that can be read.
 
@@ -107,13 +146,23 @@ def prepare_copy(url: str) -> Path:
     except DatabaseError as error:
         if "there is no database" not in error.message and "damaged" not in error.message:
             raise
+        files, root = open_address(url, _KEY)
+        if is_bucket_path(root):
+            with speaking_to(url, DatabaseError, _KEY):
+                _make_folder(files, root, url)
     folder = copy_folder(url)
     folder.parent.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def publish_database(folder: Path, url: str, tell: Tell = lambda done, total: None) -> None:
+def publish_database(folder: Path, url: str, tell: Tell = lambda done, total: None, *, force: bool = False) -> None:
     """Write a built database to a URL, its list of parts last. Does nothing where just that lies there.
+
+    Args:
+        folder: the database's, here.
+        url: where to.
+        tell: is told how much is sent.
+        force: send also the parts that lie there already, which may be damaged.
 
     Raises:
         DatabaseError: it may not be written there, or the connection broke; what lies there is then as it was before.
@@ -126,9 +175,10 @@ def publish_database(folder: Path, url: str, tell: Tell = lambda done, total: No
         old = None
         with suppress(DatabaseError, FileNotFoundError):
             old = _read_published(files, root, url)
-        if old == new:
+        there = {} if force else _parts_there(files, root)
+        if old == new and all(there.get(part.name) == part.size for parts in new.files.values() for part in parts):
             return
-        there = _parts_there(files, root)
+        _make_folder(files, root, url)
         done, total = 0, new.byte_count
         with ThreadPoolExecutor(_THREADS) as pool:
             for name in names:
@@ -159,9 +209,19 @@ def publish_database(folder: Path, url: str, tell: Tell = lambda done, total: No
 
 
 def _send(files: Any, path: str, data: bytes) -> None:
-    with suppress(FileExistsError):
-        files.makedirs(path.rpartition("/")[0], exist_ok=True)
     files.pipe_file(path, data)
+
+
+def _make_folder(files: Any, root: str, url: str) -> None:
+    try:
+        make_folder(files, f"{root}/{PARTS}")
+    except FileNotFoundError:
+        bucket = root.partition("/")[0]
+        raise DatabaseError(
+            f"{shown(url)}: there is no bucket {bucket!r}",
+            key=_KEY,
+            remedy="correct the address, or make the bucket with the tools of its provider; ambulo makes none",
+        ) from None
 
 
 def _cut(path: Path) -> Iterator[tuple[Part, bytes]]:
