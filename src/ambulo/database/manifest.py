@@ -12,7 +12,7 @@ import numpy as np
 
 import ambulo
 from ambulo.database.channels import Channel
-from ambulo.database.pieces import PIECES_FILE, Pieces, read_pieces, verify_pieces
+from ambulo.database.pieces import ANEW, PIECES_FILE, Pieces, read_pieces, verify_pieces
 from ambulo.database.storage import checksum_of
 from ambulo.errors import DatabaseError, SkeletonError
 from ambulo.motion.skeleton import Skeleton
@@ -234,7 +234,7 @@ def verify_files(folder: Path, manifest: Manifest, names: Iterable[str] | None =
         except OSError as error:
             raise DatabaseError(f"cannot be read: {error.strerror}", path=path, remedy=_AGAIN) from None
         if not same:
-            raise DatabaseError("holds other bytes than were written: it is damaged", path=path, remedy=_AGAIN)
+            raise DatabaseError("holds other bytes than were written: it is damaged", path=path, remedy=ANEW)
 
 
 def list_files(folder: Path, exclude: frozenset[str] = frozenset()) -> dict[str, int]:

@@ -14,6 +14,9 @@ from ambulo.database.storage import CHECKSUM_BYTES, digest_of, map_tensors, writ
 from ambulo.errors import DatabaseError
 
 PIECES_FILE = "frames/pieces.safetensors"
+ANEW = "build it anew: `ambulo build --force`"
+"""What to do about frames that rotted: a build that looks at sizes and times alone finds nothing to do."""
+
 _STOPS = "stops"
 
 
@@ -54,7 +57,7 @@ def read_pieces(folder: Path) -> Pieces:
     stops = tensors.pop(_STOPS, None)
     shape = (0 if stops is None else len(stops), CHECKSUM_BYTES)
     if stops is None or any(array.shape != shape or array.dtype != np.uint8 for array in tensors.values()):
-        raise DatabaseError("is damaged", path=folder / PIECES_FILE, remedy="run `ambulo build` again")
+        raise DatabaseError("is damaged", path=folder / PIECES_FILE, remedy=ANEW)
     return Pieces(stops, tensors)
 
 
@@ -79,11 +82,11 @@ def verify_pieces(path: Path, channel: str, pieces: Pieces, checksum: str | None
                     f"holds other bytes than were written, in frames {start} to {stop} (clip {number}): it is damaged",
                     path=path,
                     frame=start,
-                    remedy="run `ambulo build` again",
+                    remedy=ANEW,
                 )
             start = stop
         rest = file.read(1)
     if rest or len(digests) != len(pieces.stops) or pieces_checksum(head, digests) != checksum:
         raise DatabaseError(
-            "holds other bytes than were written: it is damaged", path=path, remedy="run `ambulo build` again"
+            "holds other bytes than were written: it is damaged", path=path, remedy=ANEW
         )

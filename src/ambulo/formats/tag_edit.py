@@ -114,7 +114,11 @@ class TagDocument:
                 if data != self._before:
                     write_whole(self.path, data)
         except OSError as error:
-            raise ProjectError(f"cannot be written: {error.strerror}", path=self.path) from None
+            raise ProjectError(
+                f"cannot be written: {error.strerror}",
+                path=self.path,
+                remedy="make room, or check the permissions; the file is as it was",
+            ) from None
         self._before = data
 
     def _append(self, row: str) -> None:
