@@ -113,6 +113,51 @@ def test_the_recorded_contacts_are_of_feet_near_the_ground(stack: FootLock, reco
         assert toe[touching].max() < stack.geometry.heights[side, 2] + 0.02
 
 
+def test_other_tags_throw_no_foot(stack: FootLock, database: Database) -> None:
+    """However sticks and tags change, a foot moves faster than without the lock by a step's speed at most."""
+    joints = stack.geometry.legs[:, [2, 3]]
+    tags = sorted({tag for tag in database.tags if tag not in ("junk", "locomotion", "mirrored")})
+    assert len(tags) > 2
+    for seed in (1, 2):
+        script, generator = random_sticks(seed, 15.0), np.random.default_rng(seed)
+        state, asked, shown, wrapped = stack.start(), (), [], []
+        for step in range(900):
+            if step % 45 == 0:
+                asked = (str(generator.choice(tags)),)
+            wish = script.intent(step / 60, np.zeros((1, 3)), np.zeros((1, 3)))
+            intent = Intent(wish.velocity, wish.facing, required_tags=asked)
+            _, pose = stack.inner.step(state.inner, intent, 1 / 60)
+            wrapped.append(pose.global_positions[0, joints].astype(np.float64))
+            state, pose = stack.step(state, intent, 1 / 60)
+            shown.append(pose.global_positions[0, joints].astype(np.float64))
+        fast, usual = (np.linalg.norm(np.diff(p, axis=0), axis=-1) * 60.0 for p in (np.array(shown), np.array(wrapped)))
+        around = np.array([usual[max(k - 6, 0) : k + 7].max() for k in range(len(usual))])
+        assert (fast.max(axis=(1, 2)) - around).max() < stack.settings.step_speed
+
+
+@pytest.mark.parametrize("low", [0.05, 0.2, 0.45])
+def test_a_toe_that_swings_high_at_once_is_taken_up_not_thrown(stack: FootLock, low: float) -> None:
+    """The animation jumps to a toe high in the air: the one shown rises no faster than in a usual swing."""
+    from ambulo.control.foot_lock_kernels import track_toe
+
+    flags, values = np.zeros((1, 2, 4), np.uint8), np.zeros((1, 2, 19))
+    heights, constants = stack.geometry.heights, stack.settings.constants()
+    start = float(heights[0, 0]) + 0.05
+    values[0, :, 9:12] = values[0, :, 15:18] = 0.1, start, 0.2
+    path = [start]
+    for step in range(60):
+        after_flags, after = np.zeros_like(flags), np.zeros_like(values)
+        toe = track_toe(
+            0, 0, (0.1, start + low, 0.2), False, step == 0, False, False, 0.0, heights, constants, flags, values,
+            1 / 60, after_flags, after,
+        )  # fmt: skip
+        flags, values = after_flags, after
+        path.append(toe[1])
+    assert np.abs(np.diff(path)).max() * 60.0 < 2.5
+    assert_allclose(path[30], start + low, atol=0.01)
+    assert max(path) < start + low + 1e-3
+
+
 def test_a_skeleton_without_legs_is_refused(database: Database) -> None:
     roles = {role: joint for role, joint in database.skeleton.roles.items() if role != "left_lower_leg"}
     with pytest.raises(SkeletonError, match="left_lower_leg"):

@@ -49,8 +49,8 @@ class FootLockState:
         flags: uint8 ``[N, 2, 4]``, left and right: locked, touching the ground, stepping to where the animation is (1 a
             step, 2 a hop), in the time step after a transition.
         values: float64 ``[N, 2, 19]``, left and right, three numbers each: lock point or where a step began, offset and
-            its velocity, toe shown and its velocity, toe of the animation (m, m/s, world); then seconds of its usual duration that a
-            step has done.
+            its velocity, toe shown and its velocity, toe of the animation (m, m/s, world); then the seconds of its
+            usual duration that a step has done.
         drops: float64 ``[N, 2]``, how far the pelvis is let down (m) and how fast (m/s).
         leg_rotations: float32 ``[N, 2, 4, 4]``, local rotations shown of upper leg, lower leg, foot and toe.
     """

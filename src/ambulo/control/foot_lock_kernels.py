@@ -33,7 +33,7 @@ STEP_HEIGHT, STEP_DURATION, HEIGHT_HALF_LIFE, PELVIS_DROP, DROP_HALF_LIFE, STEP_
 # Metres above where toes in contact are, up to which a toe that is shown counts as on the ground.
 _NEAR_GROUND = 0.015
 # An offset that lowers a swinging toe by little fades in this part of the usual half-life; the more it lowers it the
-# slower, up to the usual one at so many metres: a toe is taken up at 1.4 m/s at most, never thrown.
+# slower, up to the usual one at so many metres: a toe is taken up in time, never thrown.
 _LOW_SHARE, _LOW_DEPTH = 0.1, 0.2
 # Metres: rounding of an offset that is none.
 _NOISE = 1e-6

@@ -17,7 +17,7 @@ from ambulo.export.engine.step_legs import Legs, legs_at, needed_drop, solve_leg
 from ambulo.export.engine.step_plan import HAIR
 from ambulo.export.engine.step_smooth import Joints
 
-_NEAR_GROUND, _LOW_SHARE, _OVER, _HOP_SHARE, _NOISE = 0.015, 0.1, 0.8, 0.6, 1e-6
+_NEAR_GROUND, _LOW_SHARE, _LOW_DEPTH, _OVER, _HOP_SHARE, _NOISE = 0.015, 0.1, 0.2, 0.8, 0.6, 1e-6
 _UP, _ASIDE = UPRIGHT > 0.5, FLAT > 0.5
 _NO_FLOOR = -1e6
 
@@ -27,7 +27,7 @@ FEET_SLOTS = Slots(
             "feet_flags",
             (4, 2),
             "of left and right: 1 while the toe is held; 1 while it steps to where the animation is, 2 while it hops; "
-            "1 in the step after a transition; seconds since the step began",
+            "1 in the step after a transition; seconds of its usual duration that a step has done",
         ),
         Slot(
             "feet_points",
@@ -98,9 +98,13 @@ def track_toes(
 
     alone = ~was.locked.pick(np.array([1, 0]), 1)
     limit = g.where(alone, 1.5 * own.unlock_distance, own.unlock_distance)
-    far = stretched | (((was.point - toe) * FLAT).norm() > limit)
+    apart = ((was.point - toe) * FLAT).norm()
+    far = stretched | (apart > limit)
     swings = ~was.locked & was.stepping
-    step_time = g.where(swings, step_time + dt, step_time)
+    # A long way takes longer, and goes no faster than a step may.
+    slower = (2.0 * _OVER - 1.0) / 1.875 * own.step_speed * own.step_duration
+    share = g.where(was.hop, _HOP_SHARE * slower, slower)
+    step_time = g.where(swings, step_time + dt * g.lesser_of(share / g.greater_of(apart, 1e-6), 1.0), step_time)
     # Twelve steps at 60 a second: sums of doubles fall just short of the limit, see HAIR.
     whole = _OVER * own.step_duration
     over = step_time >= g.where(was.hop, _HOP_SHARE * whole + HAIR, whole + HAIR)
@@ -135,7 +139,8 @@ def track_toes(
     v = g.where(renews, g.where(_UP, kept * away, aside), offset_v)
     quick = (x < -_NOISE) & (~contact & _UP)
     usual = np.where(_UP, spring_exponent(own.height_half_life), spring_exponent(own.release_half_life))
-    pace = g.where(quick, spring_exponent(own.height_half_life * _LOW_SHARE), usual[None, None])
+    quicker = (x * -(own.height_half_life / _LOW_DEPTH)).clip(own.height_half_life * _LOW_SHARE, own.height_half_life)
+    pace = g.where(quick, 2.0 * np.log(2.0) / (quicker + 1e-5), usual[None, None])
     e, j = (pace * -dt).exp(), v + x * pace
     ahead = j * dt
     x, v = e * (x + ahead), e * (v - pace * ahead)
