@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ambulo
+from ambulo.database import download
 from ambulo.maths import quaternions
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 from ambulo.synthesis.body import default_skeleton
+
+from .web_site import Site, serve
 
 
 def walker(seed: int = 0, seconds: float = 1.0, rate: float = 30.0, skeleton: Skeleton | None = None) -> Motion:
@@ -70,3 +73,11 @@ def make_project(tmp_path: Path) -> Callable[..., Path]:
         return root
 
     return make
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A server whose files, and misbehaviour, a test decides on."""
+    monkeypatch.setattr(download, "_PAUSES", (0.0,) * 5)
+    with serve() as state:
+        yield state
