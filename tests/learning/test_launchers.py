@@ -189,6 +189,10 @@ def test_what_is_sent_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (model / "training" / "new.safetensors").unlink()
     mirror.update()
     assert [p.relative_to(back).as_posix() for p in back.rglob("*") if p.is_file()] == ["c.json"]
+    for name, data in (("checkpoint-2.safetensors", b""), ("checkpoint-3.safetensors", b"")):
+        receive(back, name, data)
+    receive(back, "checkpoint.json", b'{"file": "checkpoint-3.safetensors"}')
+    assert sorted(path.name for path in back.glob("check*")) == ["checkpoint-3.safetensors", "checkpoint.json"]
     with pytest.raises(LearningError, match="outside"):
         receive(back, "../evil", b"")
 

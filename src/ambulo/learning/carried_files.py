@@ -10,6 +10,7 @@ from ambulo.database.project import PROJECT_FILE
 from ambulo.database.swap import behind_links
 from ambulo.errors import AmbuloError, LearningError
 from ambulo.formats.paths import is_file, write_whole
+from ambulo.learning.checkpoints import CHECKPOINT, last_checkpoint
 
 PIECE = 64 << 20
 """Bytes of a file that are sent at a time."""
@@ -108,6 +109,10 @@ def receive(folder: Path, name: str, data: bytes | None) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, data)
+    if path.name == CHECKPOINT and (kept := last_checkpoint(path.parent)) is not None:
+        for other in path.parent.glob("checkpoint-*.safetensors"):  # of a training that was here before
+            if other != kept:
+                other.unlink(missing_ok=True)
 
 
 def at_home(error: AmbuloError, away: Path, home: Path) -> AmbuloError:

@@ -97,6 +97,8 @@ class _Training:
         self.order = order._replace(cuda=self._has_devices(device))
         self.report: LmmReport | None = None
         self.failures: list[Failed] = []
+        # A training of that name that was there before is not what a new one goes on from.
+        self.before = {} if order.options.get("resume") else self._checkpoints()
 
     def _has_devices(self, device: str) -> bool:
         resources = self.ray.cluster_resources()
@@ -210,12 +212,17 @@ class _Training:
 
     def _with_checkpoint(self, error: Exception) -> LearningError:
         """The error with the last checkpoint of the network that was being trained."""
-        written = sorted(self.order.model.rglob(CHECKPOINT), key=lambda path: path.stat().st_mtime_ns)
-        last = last_checkpoint(written[-1].parent) if written else None
+        now = self._checkpoints()
+        written = sorted((stamp, path) for path, stamp in now.items() if self.before.get(path) != stamp)
+        last = last_checkpoint(written[-1][1].parent) if written else None
         message = getattr(error, "message", None) or one_line(error)
         kept = f"the last checkpoint is {last}" if last else "no checkpoint was written before it"
         remedy = _RESUME if last else getattr(error, "remedy", None)
         return LearningError(f"{message}; {kept}", path=last, key=getattr(error, "key", None), remedy=remedy)
+
+    def _checkpoints(self) -> dict[Path, int]:
+        """The checkpoints of the model's networks, and when they were written."""
+        return {path: path.stat().st_mtime_ns for path in self.order.model.rglob(CHECKPOINT)}
 
 
 def _ranks(ranks: Sequence[int]) -> str:
