@@ -96,3 +96,24 @@ def test_what_is_no_question_is_refused(
     assert cli.run(["query", str(project), *words]) == 2
     assert message in capsys.readouterr().err
     assert (project / "database" / "catalog.sqlite").read_bytes() == before
+
+
+def test_a_database_older_than_its_project_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "small"
+    write_takes(root / "takes", seed=1, minutes=0.3)
+    (root / "ambulo.toml").write_text('name = "small"\n[[sources]]\npath = "takes"\n')
+    build_frames(root)
+    assert cli.run(["query", str(root), "walk"]) == 0
+    assert "stale" not in capsys.readouterr().err
+    take = sorted((root / "takes").rglob("*.bvh"))[0]
+    assert cli.run(["tag", "add", str(take), "limping"]) == 0
+    capsys.readouterr()
+    for place in (root, root / "ambulo.toml", root / "database"):
+        assert cli.run(["query", str(place), "walk"]) == 0
+        said = capsys.readouterr()
+        assert f"is stale, run `ambulo build {root}`" in said.err and take.name in said.err and "stale" not in said.out
+        # The tag was written, but not built: that is the first thing to be told.
+        assert cli.run(["query", str(place), "limping"]) == 2
+        said = capsys.readouterr()
+        assert "no range carries the tag 'limping'" in said.err
+        assert "-> run `ambulo build" in said.err and "the database is stale" in said.err

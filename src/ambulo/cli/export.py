@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 TARGETS = ("onnx", "unreal", "unity", "godot", "web", "holden", "jlpm")
 
+READS = "project"
+
 
 @dataclass(frozen=True)
 class Arguments:

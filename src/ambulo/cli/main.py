@@ -5,6 +5,8 @@ A verb's module has
 - ``Arguments``: a dataclass; its fields are the options (see tyro), its docstring is the help. It has ``json: bool``.
 - ``run(arguments)``: does the work and returns the result, a value that msgspec can write as JSON, or None.
 - ``show(result)``: prints the result for a person. Not called with ``--json``.
+- ``READS``, if it has one: the field of the arguments that names the project whose database is read; where that is
+  stale, it is said (:mod:`ambulo.cli.stale`).
 - ``exit_code(result)``, if it has one: the exit code, where a result that is no refusal is still no success.
 
 Progress goes to stderr (:mod:`ambulo.cli.progress`), results to stdout. Exit codes: 0 done, 1 done but with findings
@@ -137,7 +139,10 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         if end.code and "--json" in rest:
             raise AmbuloError(_first_sentence(shown.getvalue()), remedy=f"see `ambulo {verb} --help`") from None
         raise
-    result = module.run(arguments)
+    from ambulo.cli.stale import telling_stale
+
+    with telling_stale(getattr(arguments, module.READS) if hasattr(module, "READS") else None):
+        result = module.run(arguments)
     if arguments.json:
         if result is not None:
             _print_json(result)

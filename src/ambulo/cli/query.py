@@ -11,6 +11,8 @@ import tyro
 
 from ambulo.database.catalog_sql import SECONDS, SqlRows
 
+READS = "database"
+
 
 @dataclass(frozen=True)
 class Arguments:

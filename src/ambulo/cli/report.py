@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ambulo.database.database import Database
     from ambulo.matching.index import SearchIndex
 
+READS = "database"
+
 
 @dataclass(frozen=True)
 class Arguments:

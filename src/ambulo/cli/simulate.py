@@ -22,6 +22,8 @@ PATHS = ("idle", "forward", "circle", "square", "star", "wave", "turn_90", "turn
 # Other names of the scripts: a short one, and what people try first.
 _ALIASES = {"random": "random_sticks", "straight": "forward"}
 
+READS = "project"
+
 
 @dataclass(frozen=True)
 class Arguments:

@@ -9,13 +9,15 @@ import msgspec
 
 from ambulo.database.build_files import read_stamps, read_state
 from ambulo.database.fingerprints import database_code, project_content
-from ambulo.database.project import Project
+from ambulo.database.project import DATABASE_FOLDER, PROJECT_FILE, Project, load_project
 from ambulo.database.records import Inputs
+from ambulo.database.remote.addresses import as_url
 from ambulo.database.retarget_plan import outside_files
 from ambulo.database.soundness import check_sound
 from ambulo.database.styled_takes import find_all_takes
 from ambulo.database.takes import Hasher, TakeInput, hash_takes
-from ambulo.errors import DatabaseError
+from ambulo.errors import AmbuloError, DatabaseError
+from ambulo.formats.paths import is_file
 
 
 class Staleness(msgspec.Struct, frozen=True):
@@ -76,6 +78,30 @@ def staleness(project: Project, folder: Path | None = None) -> Staleness:
     if state is None:
         return Staleness(("the record of its build is missing",))
     return compare(state.inputs, current_inputs(project, Hasher(read_stamps(folder))))
+
+
+def project_of(place: Path) -> Path | None:
+    """The folder of the project that a folder, a project file or a database's folder belongs to; None where of none."""
+    if as_url(place) is not None:
+        return None
+    homes = (place, place.parent) if place.name in (PROJECT_FILE, DATABASE_FOLDER) else (place,)
+    return next((home for home in homes if is_file(home / PROJECT_FILE)), None)
+
+
+def stale_reasons(home: Path | None) -> tuple[str, ...]:
+    """Why the database in a project's folder is stale, for whoever reads it: one phrase each.
+
+    Nothing where it is not known: no project, or sources at a URL, for which a question should not wait.
+    """
+    if home is None:
+        return ()
+    try:
+        project = load_project(home)
+        if any(as_url(source.path) for source in project.sources):
+            return ()
+        return staleness(project).reasons
+    except AmbuloError as error:
+        return (f"it cannot be compared with its project: {error.message}",)
 
 
 def compare(old: Inputs, new: Inputs) -> Staleness:
