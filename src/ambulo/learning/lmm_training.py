@@ -43,8 +43,9 @@ Progress = Callable[[TrainProgress], None]
 
 MODELS = "models"
 WEIGHTS = "weights.safetensors"
-FINETUNE_PART, FINETUNE_RATE = 0.1, 0.5
-"""Of the steps and of the learning rate of a full training, for fine-tuning."""
+FINETUNE_PART, FINETUNE_RATE = 0.09, 0.5
+"""Of the steps (and queries) and of the learning rate of a full training, for fine-tuning: with opening the data it
+takes a tenth of the time."""
 
 
 class LmmReport(msgspec.Struct, frozen=True):
@@ -140,6 +141,8 @@ def train_lmm(
     data = keep_features(data, begun)
     data = with_fresh(data, {clip.name: clip.frames for clip in begun.manifest.clips})
     chosen = with_activations(chosen, begun.manifest)
+    queries = max(round(FINETUNE_PART * chosen.projector.queries), 1)
+    chosen = replace(chosen, projector=replace(chosen.projector, queries=queries))
     return _train(
         data, folder, chosen.changed(FINETUNE_PART, FINETUNE_RATE), label, name, tags, begun, resume=resume,
         precision=precision, device=device, seed=seed, project=None, began=began, progress=progress, stop=stop,
