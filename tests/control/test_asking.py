@@ -127,6 +127,15 @@ def test_no_jump_lands_in_a_zone_or_leaves_it(database: Database, index: SearchI
     assert inside > 0
 
 
+def test_tags_that_lie_in_zones_alone_are_refused_for_that_reason(database: Database, index: SearchIndex) -> None:
+    controller = MotionMatching(annotated(database, transition_ok=~database.mask(("run",), junk=True)), index)
+    with pytest.raises(ControlError, match="all of them lie in no_transition") as raised:
+        controller.step(controller.start(), Intent(AHEAD, required_tags=("run",)), 1 / 60)
+    clip, start = database.locate(int(np.flatnonzero(database.mask(("run",)))[0]))
+    assert f"{clip.name} from {start:.2f} to" in str(raised.value)
+    assert "no_transition range" in str(raised.value.remedy)
+
+
 @pytest.fixture(scope="module")
 def kicking(database: Database) -> Database:
     """The same frames, with half a second of "kick" here and there, twice at the very start of a clip."""

@@ -12,6 +12,8 @@ from ambulo.control.frame_sets import FrameSet
 from ambulo.control.intent import Intent, Tags
 from ambulo.control.missing import Missing
 from ambulo.control.settings import SearchSettings
+from ambulo.database.annotation_settings import NO_TRANSITION
+from ambulo.database.range_algebra import mask_to_ranges, split
 from ambulo.errors import ControlError, QueryError, nearest_names
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class FrameSearch:
             # There is nothing but what was just left: better that than nothing.
             found[lost] = self.search(frame_set, queries[lost], current[lost], eager[lost], None, numbers)
         elif lost.any():
-            _raise_no_frame(frame_set)
+            _raise_no_frame(frame_set, self._database)
         return found
 
     def _search_alike(
@@ -203,7 +205,7 @@ class FrameSearch:
             still = features.mean
         found = self.index.search(still[None], current=np.array([-1]), mask=frame_set.mask, weights=counted)
         if found.frames[0] < 0:
-            _raise_no_frame(frame_set)
+            _raise_no_frame(frame_set, self._database)
         return int(found.frames[0])
 
     def candidate(
@@ -222,11 +224,41 @@ class FrameSearch:
         )
 
 
-def _raise_no_frame(frame_set: FrameSet) -> NoReturn:
-    """Refuse tags whose frames all lie in the margins at the ends of clips, where the index has no candidates."""
+def _trust(features: FeatureSet, settings: SearchSettings) -> NDArray[np.float32]:
+    """What the weight of each feature group is multiplied by, so that no spread counts as less than the settings say.
+
+    Features are compared in units of their spread in the database. In takes that all go straight on, that of future
+    directions is noise: a wish to turn would be a hundred times as far from every frame as two poses are from each
+    other, and the search would chase the noise.
+    """
+    least = {"trajectory_position": settings.position_spread, "trajectory_direction": settings.direction_spread}
+    spreads = np.array([features.scale[group.start] for group in features.schema.groups])
+    known = np.array([least.get(group.kind, 0.0) for group in features.schema.groups])
+    trust: NDArray[np.float32] = (spreads / np.maximum(spreads, known)).astype(np.float32)
+    return trust
+
+
+def _raise_no_frame(frame_set: FrameSet, database: Database) -> NoReturn:
+    """Refuse tags whose frames all lie where nothing can be jumped to: in no-transition zones, or at ends of clips."""
     asked = f" with {' and '.join(map(repr, frame_set.required))}" if frame_set.required else ""
     raise ControlError(
         f"no frame{asked} can be jumped to: the clips are too short, or what may be shown lies at their ends",
         key="required_tags",
         remedy="add longer clips" + (", or ask for fewer tags" if asked else ""),
     )
+    closed = frame_set.allowed & ~database.transition_ok
+    if closed.any():
+        there = mask_to_ranges(closed)
+        pieces, _ = split(there, database.clip_starts, database.clip_stops)
+        zones = []
+        for start, stop in pieces[:3].tolist():
+            clip, begin = database.locate(start)
+            zones.append(f"{clip.name} from {begin:.2f} to {begin + (stop - start) / database.rate:.2f} s")
+        more = f" and {len(pieces) - 3} more" if len(pieces) > 3 else ""
+        rest = int(np.count_nonzero(frame_set.allowed & ~closed))
+        what = "all of them" if not rest else f"all but {rest}, which lie at the ends of clips,"
+        raise ControlError(
+            f"no frame{asked} can be jumped to: {what} lie in {NO_TRANSITION} ({', '.join(zones)}{more})",
+            key="required_tags",
+            remedy=f"let the {NO_TRANSITION} range begin later or stop earlier, so that there is where to land",
+        )
