@@ -121,6 +121,7 @@ def project_text(
         "[play]",
         f"default_tags = {toml_value(project.play.default_tags)}  # shown while nothing else is asked for",
         f"opt_in_tags = {toml_value(project.play.opt_in_tags)}  # shown only when asked for",
+        f"fallback = {toml_value(project.play.fallback)}  # folders of projects that answer what this one cannot",
         "",
         "[prepare]",
     ]
