@@ -113,6 +113,25 @@ def test_a_style_that_makes_no_sense_is_refused(project: Path, old: str, new: st
         build(project, jobs=1)
 
 
+def test_a_style_of_no_take_names_those_that_there_are(project: Path) -> None:
+    edit(project, 'takes = ["takes/a*"]', 'takes = ["a*"]')
+    with pytest.raises(ProjectError, match=r"none is called a\*") as raised:
+        build(project, jobs=1)
+    assert "'takes/*'" in str(raised.value.remedy) and "ambulo status --takes" in str(raised.value.remedy)
+    assert raised.value.line is not None
+    assert "a*" in (project / "ambulo.toml").read_text().splitlines()[raised.value.line - 1]
+    # What lists the names must not die of the same fault.
+    status = project_status(load_project(project))
+    assert status.names == ("takes/a_one.bvh", "takes/a_two.bvh", "takes/b.bvh")
+    wrong = [entry for entry in status.files if entry.state == "wrong"]
+    assert [(entry.file, entry.line) for entry in wrong] == [("ambulo.toml", raised.value.line)]
+    # The pattern is right, the tags are not.
+    edit(project, 'takes = ["a*"]', 'takes = ["takes/a*"]\nof_tags = ["hopping"]')
+    with pytest.raises(ProjectError, match="none of the 2 takes of the style 'limp' carries hopping") as raised:
+        build(project, jobs=1)
+    assert "ambulo tag add takes/a_one.bvh hopping" in str(raised.value.remedy)
+
+
 def test_an_exclusive_tag_must_go_before_the_other_comes(project: Path) -> None:
     with (project / "ambulo.toml").open("a") as file:
         file.write('[tags]\nexclusive = [["injured", "healthy"]]\n')

@@ -16,6 +16,8 @@ class Arguments:
     """Folder of the project, or its ambulo.toml."""
     folder: Path | None = None
     """Folder or URL of its database, where it was built elsewhere with `build --folder`."""
+    takes: bool = False
+    """List the names of all takes too."""
     json: bool = False
     """Print one JSON object."""
 
@@ -31,9 +33,10 @@ def run(arguments: Arguments) -> ProjectStatus:
 
     project = load_project(arguments.project)
     url = None if arguments.folder is None else as_url(arguments.folder)
-    if url is None:
-        return project_status(project, arguments.folder)
-    return msgspec.structs.replace(project_status(project, fetch_database(url)), folder=shown(url))
+    status = project_status(project, arguments.folder if url is None else fetch_database(url))
+    if url is not None:
+        status = msgspec.structs.replace(status, folder=shown(url))
+    return status if arguments.takes else msgspec.structs.replace(status, names=())
 
 
 def show(status: ProjectStatus) -> None:
@@ -54,6 +57,8 @@ def show(status: ProjectStatus) -> None:
     if len(status.files) > 60:
         print(f"  ... and {len(status.files) - 60} more files (see --json)")
     print(f"  -> {status.remedy}")
+    for name in status.names:
+        print(f"  {name}")
 
 
 def _short(text: str) -> str:

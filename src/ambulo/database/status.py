@@ -12,7 +12,7 @@ import ambulo
 from ambulo.database.annotate import read_annotations
 from ambulo.database.build_files import read_stamps, read_state
 from ambulo.database.manifest import REPLACE_NEWER, Manifest, is_newer
-from ambulo.database.project import Project
+from ambulo.database.project import PROJECT_FILE, Project
 from ambulo.database.records import BuildState, Inputs
 from ambulo.database.soundness import check_sound
 from ambulo.database.staleness import compare, current_inputs, damage_text
@@ -68,6 +68,7 @@ class ProjectStatus(msgspec.Struct, frozen=True):
         code: the database was made by other code than this.
         built_by: version of ambulo that built it; empty where there is none.
         version: version of this ambulo.
+        names: of all takes, as patterns of the project file and other verbs call them.
     """
 
     project: str
@@ -82,6 +83,7 @@ class ProjectStatus(msgspec.Struct, frozen=True):
     code: bool
     built_by: str
     version: str
+    names: tuple[str, ...] = ()
 
 
 def project_status(project: Project, folder: Path | None = None) -> ProjectStatus:
@@ -91,7 +93,17 @@ def project_status(project: Project, folder: Path | None = None) -> ProjectStatu
         ProjectError: a source cannot be read.
     """
     folder = project.database_folder if folder is None else folder
-    takes = find_all_takes(project)
+    impossible: list[FileStatus] = []
+    try:
+        takes = find_all_takes(project)
+    except ProjectError as error:
+        if not (error.key or "").startswith("stylise."):
+            raise
+        impossible = [
+            FileStatus(PROJECT_FILE, "wrong", error.message, error.remedy or "correct the table", error.line)
+        ]
+        project = msgspec.structs.replace(project, stylise=[])
+        takes = find_all_takes(project)
     now = current_inputs(project, Hasher(read_stamps(folder)))
     files = [
         FileStatus(o.label, "no_take", "there is no take beside this file", o.remedy) for o in find_orphans(project)
@@ -117,7 +129,7 @@ def project_status(project: Project, folder: Path | None = None) -> ProjectStatu
         files += _changes(project, state.inputs, now)
         files += _unused(state, {entry.file for entry in files})
         settings = tuple(_differences(state.inputs.project, now.project))
-    wrong = _wrong(project, takes)
+    wrong = impossible + _wrong(project, takes)
     files = [entry for entry in files if entry.file not in {w.file for w in wrong}] + wrong
     if manifest is not None and is_newer(manifest.ambulo):
         reasons = (f"it was built by ambulo {manifest.ambulo}, this is {ambulo.__version__}", *reasons)
@@ -137,6 +149,7 @@ def project_status(project: Project, folder: Path | None = None) -> ProjectStatu
         code,
         "" if manifest is None else manifest.ambulo,
         ambulo.__version__,
+        tuple(take.label for take in takes),
     )
 
 
