@@ -49,3 +49,13 @@ test("knows the activations of trained networks", () => {
   near(run("Selu", [tensor([2], [1, -1])])[0]![1], [1.050701, -1.1113307]);
   near(run("Elu", [tensor([2], [2, -1])])[0]![1], [2, -0.6321206]);
 });
+
+test("finds the smallest in order, of equal ones the first first", () => {
+  const numbers = Array.from({ length: 500 }, (_, i) => Math.round(50 * Math.sin(12.9898 * i)) / 10);
+  const places = numbers.map((_, i) => i).sort((a, b) => numbers[a]! - numbers[b]! || a - b);
+  for (const k of [1, 2, 7, 64, 500]) {
+    const [values, indices] = run("TopK", [tensor([1, 500], numbers), tensor([1], [k])]);
+    expect(indices![1]).toEqual(places.slice(0, k));
+    near(values![1], places.slice(0, k).map((place) => numbers[place]!));
+  }
+});

@@ -242,18 +242,26 @@ function matmul(a: Tensor, b: Tensor): Planned {
   const each = one ? size(a.shape.slice(0, -1)) : a.shape.at(-2)!;
   const counts = one ? 1 : size(stack);
   const i0 = one ? null : places(left, stack), j0 = one ? null : places(right, stack);
-  const sums = new Float64Array(n);
+  const sums = new Float64Array(n), { values } = out, w = b.values, x = a.values;
   const run = () => {
     for (let s = 0; s < counts; s++) {
       const from = (i0 ? i0[s]! : s) * each * k, matrix = (j0 ? j0[s]! : s) * k * n, to = s * each * n;
       for (let r = 0; r < each; r++) {
         sums.fill(0);
-        for (let i = 0; i < k; i++) {
-          const x = a.values[from + r * k + i]!;
-          if (x === 0) continue;
-          for (let j = 0; j < n; j++) sums[j] = sums[j]! + x * b.values[matrix + i * n + j]!;
+        const row = from + r * k;
+        let i = 0;
+        for (; i + 4 <= k; i += 4) {  // four rows of the matrix at once: the sums are read and written less often
+          const p = x[row + i]!, q = x[row + i + 1]!, u = x[row + i + 2]!, v = x[row + i + 3]!;
+          const at = matrix + i * n;
+          for (let j = 0; j < n; j++) {
+            sums[j] = sums[j]! + (p * w[at + j]! + q * w[at + n + j]! + (u * w[at + 2 * n + j]! + v * w[at + 3 * n + j]!));
+          }
         }
-        for (let j = 0; j < n; j++) out.values[to + r * n + j] = sums[j]!;
+        for (; i < k; i++) {
+          const p = x[row + i]!, at = matrix + i * n;
+          for (let j = 0; j < n; j++) sums[j] = sums[j]! + p * w[at + j]!;
+        }
+        for (let j = 0; j < n; j++) values[to + r * n + j] = sums[j]!;
       }
     }
   };
@@ -303,21 +311,39 @@ function reduce(input: Tensor, rawAxis: number, attributes: Attributes, first: n
 function smallest(input: Tensor, k: number): Planned {
   const [rows, width] = input.shape as [number, number];
   const values = make([rows, k]), indices = make([rows, k]);
+  const x = input.values, heap = new Int32Array(k);
+  // The worst of those that are held lies on top: the larger, of equal ones the later.
+  const worse = (a: number, b: number) => x[a]! > x[b]! || (x[a] === x[b] && a > b);
+  const sink = (place: number, count: number) => {
+    const held = heap[place]!;
+    for (;;) {
+      let child = 2 * place + 1;
+      if (child >= count) break;
+      if (child + 1 < count && worse(heap[child + 1]!, heap[child]!)) child++;
+      if (!worse(heap[child]!, held)) break;
+      heap[place] = heap[child]!;
+      place = child;
+    }
+    heap[place] = held;
+  };
   const run = () => {
     for (let r = 0; r < rows; r++) {
-      const at = r * k;
-      let held = 0;
-      for (let i = 0; i < width; i++) {
-        const x = input.values[r * width + i]!;
-        if (held === k && !(x < values.values[at + k - 1]!)) continue;
-        let place = held < k ? held++ : k - 1;
-        while (place > 0 && values.values[at + place - 1]! > x) {
-          values.values[at + place] = values.values[at + place - 1]!;
-          indices.values[at + place] = indices.values[at + place - 1]!;
-          place--;
-        }
-        values.values[at + place] = x;
-        indices.values[at + place] = i;
+      const start = r * width, at = r * k;
+      for (let i = 0; i < k; i++) heap[i] = start + i;
+      for (let place = (k >> 1) - 1; place >= 0; place--) sink(place, k);
+      let limit = x[heap[0]!]!;
+      for (let i = start + k; i < start + width; i++) {
+        if (!(x[i]! < limit)) continue;  // a later one of equal size is worse
+        heap[0] = i;
+        sink(0, k);
+        limit = x[heap[0]!]!;
+      }
+      for (let count = k; count > 0; count--) {
+        const top = heap[0]!;
+        values.values[at + count - 1] = x[top]!;
+        indices.values[at + count - 1] = top - start;
+        heap[0] = heap[count - 1]!;
+        sink(0, count - 1);
       }
     }
   };

@@ -1,7 +1,8 @@
 """Motion matching as a graph: exact search by a matrix product, with the database inside.
 
-As :mod:`ambulo.control.motion_matching`. The product ``weights * |x - q|^2`` is rounded, so the best few dozen by it
-are compared again number by number; the lower frame wins on equality, as everywhere.
+As :mod:`ambulo.control.motion_matching`. The product ``weights * |x - q|^2`` is rounded, so the best by it are compared
+again number by number; the lower frame wins on equality, as everywhere. All that excludes frames in a step is asked of
+these alone: of the whole database nothing is computed but one product and its smallest.
 """
 
 from __future__ import annotations
@@ -192,11 +193,6 @@ class _Tables:
         flat = self.graph.constant(table.reshape(-1))
         return flat.rows(frame if len(table) == 1 else chosen * float(self.frame_count) + frame)
 
-    def whole_set(self, name: str, chosen: Value) -> Value:
-        """Numbers ``[N, F]`` of each character's tag set, or ``[1, F]`` where there is but one."""
-        table = self.graph.constant(self.sets[name])
-        return table if len(self.sets[name]) == 1 else table.rows(chosen.reshape(-1))
-
     def blend(self, name: str, frame: Value, fraction: Value, inside: Value) -> Value:
         """Rows between two frames; at the frame itself where the next is not of the clip."""
         g = self.graph
@@ -222,60 +218,59 @@ def _search(
     rows = ((np.asarray(features.raw, np.float64) - mean) / scale).astype(np.float32)
     normal = (query - mean.astype(np.float32)) / scale.astype(np.float32)
     asked = g.join(weights, normal * weights * -2.0, axis=1)
-    penalty = matching.sets and bool(tables.sets["penalty"].any())
-    scores = asked.dot(np.ascontiguousarray(np.concatenate([rows**2, rows], axis=1).T))
-    if penalty:
-        scores = scores + tables.whole_set("penalty", chosen)
+    # What tag sets close and what they prefer are rows of the same product, by which set is asked for.
+    sets = tables.sets["penalty"] + _CLOSED * (tables.sets["candidates"] < 0.5)
+    which = np.ones((g.count, 1)) if len(sets) == 1 else chosen.equals(np.arange(len(sets), dtype=np.float32)).number()
+    asked = g.join(weights, normal * weights * -2.0, which, axis=1)
+    scores = asked.dot(np.ascontiguousarray(np.concatenate([rows.T**2, rows.T, sets]).astype(np.float32)))
 
-    every = np.arange(tables.frame_count, dtype=np.float32)[None]
     at = g.greater_of(continuing, 0.0)
     goes_on = (continuing >= 0.0) & (tables.of_set("allowed", chosen, at) > 0.5)
     clips = np.repeat(np.arange(len(controller.database.clips)), [c.stop - c.start for c in controller.database.clips])
-    around = float(controller.frame_search.surround_frames)
+    around = controller.frame_search.surround_frames
     bounds = np.column_stack([controller.database.clip_starts, controller.database.clip_stops])[clips]
     tables.arrays["bounds"] = bounds.astype(np.float32)
     first, last = tables.rows("bounds", at).split(1, 1)
-    start, stop = g.greater_of(continuing - around + 1.0, first), g.lesser_of(continuing + around, last)
-    allowed = (tables.whole_set("candidates", chosen) > 0.5) & ~(
-        goes_on & (g.constant(every) >= start) & (g.constant(every) < stop)
-    )
-    skipped: Value | None = None
-    recent = (state["left_ages"] < search.memory - HAIR).split(*[1] * SLOTS)
-    edges = state["left"].reshape(0, 2 * SLOTS).split(*[1] * (2 * SLOTS))
-    for k in range(SLOTS if search.memory > 0.0 else 0):
-        here = recent[k] & (g.constant(every) >= edges[2 * k]) & (g.constant(every) < edges[2 * k + 1])
-        skipped = here if skipped is None else skipped | here
-    if skipped is not None:
+    start = g.greater_of(continuing - float(around) + 1.0, first)
+    stop = g.where(goes_on, g.lesser_of(continuing + float(around), last), 0.0)
+    # The best of all frames, so many that a few dozen are left whatever was lately left, or lies around the playhead.
+    planner, remembers = controller.planner, search.memory > 0.0
+    brief = planner.brief_frames + 2 * planner.margin_frames + 2
+    few = min(_SECOND_LOOK + 2 * around + (SLOTS * brief if remembers else 0), tables.frame_count)
+    values, places = g.ops("TopK", 2, scores, np.array([few], np.int64), axis=1, largest=0, sorted=1)
+    frames = places.number()
+    allowed = (values < 0.5 * _CLOSED) & ((frames < start) | (frames >= stop))
+    if remembers:
+        recent = (state["left_ages"] < search.memory - HAIR).wide(2)
+        from_here, to_here = g.where(recent, state["left"], -1.0).split(1, 1, axis=2)
+        each = frames.wide(1)
+        skipped = ((each >= from_here) & (each < to_here)).number().most(1) > 0.5
         kept = allowed & ~skipped
         any_kept = kept.number().most(1, keep=True) > 0.5
         # Where there is nothing but what was just left, and the clip ends: better that than nothing.
-        allowed = allowed & (~skipped | ~(any_kept | goes_on))
-    few = min(_SECOND_LOOK, tables.frame_count)
-    closed = g.where(allowed, scores, _CLOSED)
-    _, places = g.ops("TopK", 2, closed, np.array([few], np.int64), axis=1, largest=0, sorted=1)
-    frames = places.number()
+        allowed = kept | (allowed & ~(any_kept | goes_on))
 
-    open_few = _at_places(g, allowed, places)
+    few = min(_SECOND_LOOK, few)
+    values, places = g.ops(
+        "TopK", 2, g.where(allowed, values, _CLOSED), np.array([few], np.int64), axis=1, largest=0, sorted=1
+    )
+    frames = g.op("GatherElements", frames, places, axis=1)
+
     table = g.constant(tables.arrays["features"])
     far = (table.rows(frames) - query.wide(1)) / scale.astype(np.float32)
     costs = (far * far * weights.wide(1)).sum()
     near = (tables.rows("features", at) - query) / scale.astype(np.float32)
     going_on = (near * near * weights).sum(keep=True)
-    if penalty:
+    if tables.sets["penalty"].any():
         costs = costs + tables.of_set("penalty", chosen, frames)
         going_on = going_on + tables.of_set("penalty", chosen, at)
-    costs = g.where(open_few, costs, _CLOSED)
+    costs = g.where(values < 0.5 * _CLOSED, costs, _CLOSED)
     least = costs.least(1, keep=True)
     best = g.where(costs <= least, frames, float(tables.frame_count)).least(1, keep=True)
     found = least < 0.5 * _CLOSED
     best = g.where(found, best, 0.0)
     beats = ~goes_on | (least < going_on - g.where(eager, 0.0, search.bias))
     return best, found, beats
-
-
-def _at_places(g: Graph, table: Value, places: Value) -> Value:
-    """bool ``[N, K]``: numbers of each row ``[N, F]`` at its places."""
-    return g.op("GatherElements", table.number(), places, axis=1) > 0.5
 
 
 def _way(g: Graph, tables: _Tables, start: Value, start_part: Value, stop: Value, stop_part: Value) -> Value:
