@@ -20,6 +20,8 @@ export interface PlayerOptions {
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2];
 const TRAIL = 1800;
+/** Milliseconds between two times that the read-outs and the timeline are drawn while it plays. */
+const CHROME_INTERVAL = 60;
 
 const HELP: HelpGroup[] = [
   { title: "Time", keys: [[["Space"], "play or pause"], [["←", "→"], "one frame back, on"], [["↓", "↑"], "slower, faster"], [["Home"], "to the start"]] },
@@ -42,6 +44,7 @@ export class Player {
   private readonly chrome: HTMLElement;
   private changed: () => void = () => {};
   private last = 0;
+  private toldAt = 0;
   private handle = 0;
   private visible = true;
   private readonly observer: IntersectionObserver;
@@ -160,7 +163,10 @@ export class Player {
         }
       }
       this.apply();
-      this.changed();
+      if (now - this.toldAt > CHROME_INTERVAL || !this.playing) {
+        this.toldAt = now;
+        this.changed();
+      }
     }
     for (const view of this.views) view.update(dt);
     this.stage.render(dt, this.views[0]!.root);
