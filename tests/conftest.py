@@ -161,7 +161,8 @@ def far_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             f"--head --port={ports[0]} --ray-client-server-port={ports[1]} --num-cpus=2 --include-dashboard=false"
             f" --temp-dir={sockets}"
         )
-        with _apart(tmp_path_factory.getbasetemp(), options, Path(sockets) / "log", **_TOKEN):
+        patience = {"RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "120"}  # on a busy machine Ray's half minute is short
+        with _apart(tmp_path_factory.getbasetemp(), options, Path(sockets) / "log", **_TOKEN, **patience):
             _wait_for(ports[1])
             yield f"127.0.0.1:{ports[1]}"
 

@@ -25,6 +25,12 @@ _LOST_SECONDS = 30.0
 _REMEDY = "check the address (ray://HOST:10001, a cluster's client server), or use --engine local"
 _LOST = "see whether its head still runs, and run the same command again"
 _SAME_VERSION = "install the same versions of ambulo, Ray and Python on every machine of the cluster"
+# What Ray says -> what to do.
+_REMEDIES = {
+    "ersion mismatch": _SAME_VERSION,
+    "Starting Ray client server failed": "try again; where the head is busy, start it with "
+    "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S=120",
+}
 
 
 def import_ray(refusal: type[AmbuloError] = DatabaseError) -> Any:
@@ -79,7 +85,7 @@ def connected(ray: Any, address: str, workers: int, refusal: type[AmbuloError] =
             raise refusal(
                 f"the Ray cluster {place or 'of this machine'} cannot be reached: {reason}",
                 key="engine",
-                remedy=_SAME_VERSION if "ersion mismatch" in reason else _REMEDY,
+                remedy=next((remedy for words, remedy in _REMEDIES.items() if words in reason), _REMEDY),
             ) from None
         try:
             yield
