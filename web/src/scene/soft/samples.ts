@@ -63,8 +63,13 @@ export class Samples {
       for (let row = top; row <= bottom; row++) {
         let s = shareB + (row - top) * by, t = shareC + (row - top) * cy;
         const line = row * this.width;
+        let entered = false;
         for (let column = left; column <= right; column++, s += bx, t += cx) {
-          if (s < 0 || t < 0 || s + t > 1) continue;
+          if (s < 0 || t < 0 || s + t > 1) {
+            if (entered) break;
+            continue;
+          }
+          entered = true;
           const z = z0 + s * zb + t * zc;
           if (z <= this.depth[line + column]!) continue;
           this.depth[line + column] = z;
