@@ -36,6 +36,7 @@ TITLES = {
     "startup": "Beginning",
     "studio": "The studio",
     "quality": "Quality of motion",
+    "blending": "Blending several places",
     "check": "Checking takes",
     "iteration": "Iterating on a project",
     "autotag": "Auto-tagging",
