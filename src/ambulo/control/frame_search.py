@@ -18,6 +18,7 @@ from ambulo.errors import ControlError, QueryError, nearest_names
 
 if TYPE_CHECKING:
     from ambulo.database.database import Database
+    from ambulo.matching.features import FeatureSet
     from ambulo.matching.index import SearchIndex
 
 
@@ -50,6 +51,7 @@ class FrameSearch:
         self._channels = [group.channel for group in self.schema.groups if group.channel]
         self._database = database
         self._bias = settings.bias
+        weights = weights * _trust(index.feature_set, settings)
         of_pose = np.array([group.joint >= 0 for group in self.schema.groups])
         self.pose_coefficients: NDArray[np.float64] = index.feature_set.coefficients(np.where(of_pose, weights, 0.0))
         """Weight over scale of the dimensions that describe the pose, 0 for all others; ``[D]``."""
@@ -231,7 +233,11 @@ def _trust(features: FeatureSet, settings: SearchSettings) -> NDArray[np.float32
     directions is noise: a wish to turn would be a hundred times as far from every frame as two poses are from each
     other, and the search would chase the noise.
     """
-    least = {"trajectory_position": settings.position_spread, "trajectory_direction": settings.direction_spread}
+    least = {
+        "trajectory_position": settings.position_spread,
+        "trajectory_velocity": settings.position_spread,
+        "trajectory_direction": settings.direction_spread,
+    }
     spreads = np.array([features.scale[group.start] for group in features.schema.groups])
     known = np.array([least.get(group.kind, 0.0) for group in features.schema.groups])
     trust: NDArray[np.float32] = (spreads / np.maximum(spreads, known)).astype(np.float32)
@@ -241,11 +247,6 @@ def _trust(features: FeatureSet, settings: SearchSettings) -> NDArray[np.float32
 def _raise_no_frame(frame_set: FrameSet, database: Database) -> NoReturn:
     """Refuse tags whose frames all lie where nothing can be jumped to: in no-transition zones, or at ends of clips."""
     asked = f" with {' and '.join(map(repr, frame_set.required))}" if frame_set.required else ""
-    raise ControlError(
-        f"no frame{asked} can be jumped to: the clips are too short, or what may be shown lies at their ends",
-        key="required_tags",
-        remedy="add longer clips" + (", or ask for fewer tags" if asked else ""),
-    )
     closed = frame_set.allowed & ~database.transition_ok
     if closed.any():
         there = mask_to_ranges(closed)
@@ -262,3 +263,8 @@ def _raise_no_frame(frame_set: FrameSet, database: Database) -> NoReturn:
             key="required_tags",
             remedy=f"let the {NO_TRANSITION} range begin later or stop earlier, so that there is where to land",
         )
+    raise ControlError(
+        f"no frame{asked} can be jumped to: the clips are too short, or what may be shown lies at their ends",
+        key="required_tags",
+        remedy="add longer clips" + (", or ask for fewer tags" if asked else ""),
+    )

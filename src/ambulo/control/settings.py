@@ -70,6 +70,9 @@ class SearchSettings:
             schema's weights (Holden et al. 2020) are for half an hour of capture; with less, a closer pose is worth
             more than a closer trajectory: feet slide less at transitions, and the response stays.
         bias: how much better than the continuing pose a frame must be, in squared normalised feature units.
+        direction_spread: what the spread of a future direction in the database counts as at least. In straight walks it
+            is nearly nothing, and everything but the wish to turn would count as little.
+        position_spread: metres, the same for future positions, and m/s for future velocities.
         patience: seconds for which the body may go although it is asked to stand, or stand although it is asked to go,
             before a search puts the trajectory first and the bias aside: nobody walks on because no stop fits the pose.
         impatient_emphasis: what the trajectory's weights are multiplied by in such a search.
@@ -98,6 +101,8 @@ class SearchSettings:
     facing_change: float = 0.35
     pose_emphasis: float = 1.5
     bias: float = 0.5
+    direction_spread: float = 0.3
+    position_spread: float = 0.15
     patience: float = 0.1
     impatient_emphasis: float = 8.0
     surround: float = 2.0
@@ -120,6 +125,8 @@ class SearchSettings:
             "facing_change",
             "pose_emphasis",
             "bias",
+            "direction_spread",
+            "position_spread",
             "surround",
             "memory",
             "memory_margin",
