@@ -19,7 +19,7 @@ from ambulo.matching.binding import NO_PENALTY, Bound, Shared
 from ambulo.matching.features import FeatureSet
 from ambulo.matching.frame_mask import FrameMask as FrameMask
 from ambulo.matching.frame_mask import penalties
-from ambulo.matching.method import build_method, choose_method, method_from_arrays, narrowed_method, typical_queries
+from ambulo.matching.method import build_method, choose_method, method_from_arrays, narrowed_method, telling_gap
 from ambulo.matching.query_arrays import NONE_PLAYING, query_frames, query_rows, query_skips
 
 Array = NDArray[Any]
@@ -28,8 +28,6 @@ Array = NDArray[Any]
 _KEPT_MASKS = 64
 _KEPT_BYTES = 1 << 30
 _KEPT_WEIGHTS = 64
-# Frames whose bonuses differ by so much of the usual cost have trees of their own (measured: it pays from there on).
-_TELLING_GAP = 0.3
 
 
 class SearchResult(NamedTuple):
@@ -249,9 +247,7 @@ class SearchIndex:
 
     @cached_property
     def _telling_gap(self) -> float:
-        """By how much bonuses must differ to tell frames apart: a share of the median cost of typical searches."""
-        queries, playing = typical_queries(self.feature_set, self.whole.frames, 64)
-        return _TELLING_GAP * float(np.median(self.search(queries, current=playing).costs))
+        return telling_gap(self.feature_set, self.whole.frames, lambda q, now: self.search(q, current=now).costs)
 
     def explain(self, query: ArrayLike, frame: int, weights: ArrayLike | None = None) -> dict[str, float]:
         """What a frame costs for a raw query ``[D]``, by feature group; the values add up to its cost."""

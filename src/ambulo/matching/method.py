@@ -24,6 +24,8 @@ _SCAN_FRAMES = 64
 # Methods are compared on whole clips of about so many frames, with so many queries.
 _SAMPLE_FRAMES = 65_536
 _SAMPLE_QUERIES = 256
+# Measured on motion (benchmarks/search.py): from there on a bonus is worth two trees.
+_TELLING_GAP = 0.3
 # Nanoseconds on a present-day machine: a node's test, more of it for each dimension of its boxes, and a leaf's test.
 _NODE_PRICE, _FACE_PRICE, _LEAF_PRICE = 30.0, 1.5, 45.0
 
@@ -208,6 +210,20 @@ def typical_queries(
         if group.joint < 0:
             queries[:, group.start : group.stop] = feature_set.raw[wished, group.start : group.stop]
     return queries, playing
+
+
+def telling_gap(
+    feature_set: FeatureSet,
+    frames: NDArray[np.int32],
+    cost: Callable[[NDArray[np.float32], NDArray[np.int64]], NDArray[np.float32]],
+) -> float:
+    """By how much the bonuses of frames must differ so that trees of their own pay: a share of the usual best cost.
+
+    Args:
+        feature_set, frames: what is searched.
+        cost: what the best frames cost, of queries and the frames that are playing.
+    """
+    return _TELLING_GAP * float(np.median(cost(*typical_queries(feature_set, frames, 64))))
 
 
 def _sample_end(frames: NDArray[np.int32], clip_stops: NDArray[np.int64]) -> int:
