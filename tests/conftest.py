@@ -163,7 +163,7 @@ def far_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
         patience = {"RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "120"}  # on a busy machine Ray's half minute is short
         with _apart(tmp_path_factory.getbasetemp(), options, Path(sockets) / "log", **_TOKEN, **patience):
-            _wait_for(ports[1])
+            _wait_for(ports[1], Path(sockets))
             yield f"127.0.0.1:{ports[1]}"
 
 
@@ -191,13 +191,17 @@ def _apart(hidden: Path, options: str, log: Path, **environment: str) -> Iterato
         machine.wait()
 
 
-def _wait_for(port: int) -> None:
-    """Wait until somebody listens on a port of this machine."""
+def _wait_for(port: int, folder: Path) -> None:
+    """Wait until a head that keeps its sockets in that folder listens on a port, and can start servers for clients."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
-            return
+            if b"Ray runtime started" in (folder / "log").read_bytes():
+                agent = folder / "session_latest" / "logs" / "runtime_env_agent.log"
+                if agent.is_file() and agent.stat().st_size:
+                    return
         except OSError:
-            time.sleep(0.1)
+            pass
+        time.sleep(0.1)
     raise TimeoutError(f"nobody listens on port {port}")
