@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ambulo.control.controller import Controller, join, take
 from ambulo.control.intent import Intent
+from ambulo.control.missing import MissingWarning
 from ambulo.control.pose import Pose
 from ambulo.control.scripts import create_script
 from ambulo.control.simulation import simulate
@@ -291,3 +292,17 @@ def test_running_needs_no_torch(trained: Any) -> None:
         "assert 'torch' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_game_goes_on_without_what_it_was_not_trained_for(bare: Any, model: Any) -> None:
+    walk = np.array([[0.0, 0.0, 1.2]], np.float32)
+    state = bare.start()
+    for refused in ({"event": ("kick", 0.5)}, {"numbers": {"fatigue": 0.8}}, {"required_tags": ("injured",)}):
+        with pytest.raises(ControlError):
+            bare.step(state, Intent(walk, **refused), 1 / 60)  # type: ignore[arg-type]
+    asked = Intent(walk, required_tags=("injured",), event=("kick", 0.5), on_missing="report")
+    with pytest.warns(MissingWarning) as told:
+        _, pose = bare.step(state, asked, 1 / 60)
+    assert "'injured'" in str(told[0].message) and "event" in str(told[1].message)
+    _, plain = bare.step(state, Intent(walk), 1 / 60)
+    assert_array_equal(pose.positions, plain.positions)
