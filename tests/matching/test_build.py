@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -208,3 +209,36 @@ def test_features_that_were_damaged_are_not_taken_over(project):
     build(project, jobs=1)
     found = whole(project / "database")
     assert found[FEATURES_FILE] == good[FEATURES_FILE] and found[INDEX_FILE] == good[INDEX_FILE]
+
+
+def test_without_links_the_files_are_copied(project, monkeypatch):
+    def refuse(*_):
+        raise OSError("no links here")
+
+    build(project, jobs=1)
+    monkeypatch.setattr(os, "link", refuse)
+    tag(project)
+    build(project, jobs=1)
+    build(project, folder=project / "fresh", jobs=1)
+    assert whole(project / "database") == whole(project / "fresh")
+
+
+@pytest.mark.parametrize("calls", [0, 3, 8])
+def test_a_build_that_fails_between_two_links_leaves_the_old_files_as_they_were(project, monkeypatch, calls):
+    build(project, jobs=1)
+    before = whole(project / "database")
+    link, done = os.link, []
+
+    def limited(source, target):
+        if len(done) == calls:
+            raise RuntimeError("killed")
+        done.append(target)
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", limited)
+    tag(project)
+    with pytest.raises(RuntimeError):
+        build(project, jobs=1)
+    assert whole(project / "database") == before
+    monkeypatch.setattr(os, "link", link)
+    assert not build(project, jobs=1).up_to_date and "injured" in Database.open(project).tags
