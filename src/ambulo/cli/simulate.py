@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ambulo.control.scripts import Script
     from ambulo.database.database import Database
     from ambulo.evaluation.measure import Measure
+    from ambulo.evaluation.punctuality import EventMet
     from ambulo.matching.index import SearchIndex
 
 PATHS = ("idle", "forward", "circle", "square", "star", "wave", "turn_90", "turn_180", "strafe", "random")
@@ -45,7 +46,8 @@ class Arguments:
     speed: float | None = None
     """Metres a second, for the paths that have a speed; a walk if left out."""
     tags: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG[,TAG]")] = ()
-    """Tags that every frame shown must carry, with commas between them; may be given several times."""
+    """Tags that every frame shown must carry, or questions such as "before(jump, 0.5)", with commas between them; may
+    be given several times."""
     prefer: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG[,TAG]")] = ()
     """Tags that are preferred, as --tags; others may still be shown."""
     event: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TAG@SECONDS")] = ()
@@ -78,6 +80,7 @@ class Simulated(msgspec.Struct, frozen=True):
         files: what was written, by kind.
         levels: the databases in the order in which they answer -> part of the steps that each has answered.
         passed_over: what was asked for and is not there.
+        events: when each event was asked for, and when it came.
     """
 
     project: str
@@ -93,6 +96,7 @@ class Simulated(msgspec.Struct, frozen=True):
     files: dict[str, str]
     levels: dict[str, float]
     passed_over: list[str]
+    events: list[EventMet]
 
 
 def run(arguments: Arguments) -> Simulated:
@@ -104,6 +108,7 @@ def run(arguments: Arguments) -> Simulated:
     from ambulo.errors import AmbuloError
     from ambulo.evaluation.measures import measure
     from ambulo.evaluation.path import script_path
+    from ambulo.evaluation.punctuality import events_met
     from ambulo.learning.create import open_stack
 
     if arguments.video and arguments.out is None:
@@ -113,6 +118,9 @@ def run(arguments: Arguments) -> Simulated:
             f"a seed of {arguments.seed} is not possible", key="seed", remedy="give a whole number from 0 up"
         )
     script = make_script(arguments)
+    events = _events(arguments)
+    if arguments.out is not None:
+        _check_output(arguments.out, arguments.video)
     stack = open_stack(arguments.project, arguments.controller, arguments.fallback)
     name, database, index = stack.name, stack.database, stack.index
     with warnings.catch_warnings(record=True) as told:
@@ -127,6 +135,9 @@ def run(arguments: Arguments) -> Simulated:
             name=name,
         )
     passed_over = [str(one.message) for one in told if issubclass(one.category, MissingWarning)]
+    for one in told:
+        if not issubclass(one.category, MissingWarning):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     recording = stack.as_one(recording)
     path = script_path(script)
     measures = measure(recording, database, path=path, index=index)
@@ -145,6 +156,7 @@ def run(arguments: Arguments) -> Simulated:
         files=files,
         levels=stack.answered(recording),
         passed_over=passed_over,
+        events=events_met(recording, database, events),
     )
 
 
@@ -155,21 +167,48 @@ def make_script(arguments: Arguments) -> Script:
         ControlError: no script of that name, or options that it does not take.
         FormatError: the input is no recording.
     """
-    from ambulo.control.asking_script import AskingScript, parse_event
+    from ambulo.cli.tag_lists import split_tags
+    from ambulo.control.asking_script import AskingScript
 
     script = _plain_script(arguments)
-    preferred = _names(arguments.prefer)
-    events = tuple(sorted((parse_event(text) for text in arguments.event), key=lambda event: event[1]))
+    preferred = split_tags(arguments.prefer)
+    events = _events(arguments)
     if not preferred and not events and arguments.on_missing == "raise":
         return script
     return AskingScript(script, preferred, events, arguments.on_missing)
 
 
-def _names(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(tag for part in texts for tag in map(str.strip, part.split(",")) if tag)
+def _events(arguments: Arguments) -> tuple[tuple[str, float], ...]:
+    from ambulo.control.asking_script import parse_event
+    from ambulo.errors import ControlError
+
+    events = tuple(sorted((parse_event(text) for text in arguments.event), key=lambda event: event[1]))
+    late = [f"{tag}@{at:g}" for tag, at in events if at >= arguments.seconds > 0.0]
+    if late:
+        raise ControlError(
+            f"{', '.join(late)} comes after the end: {arguments.seconds:g} s are simulated",
+            key="event",
+            remedy=f"give an earlier second, or --seconds {events[-1][1] + 2.0:g}",
+        )
+    return events
+
+
+def _check_output(out: Path, video: bool) -> None:
+    """Refuse what could not be written, before the work is done."""
+    from ambulo.errors import AmbuloError
+    from ambulo.export.page import read_player
+
+    if out.exists() and not out.is_dir():
+        raise AmbuloError("is a file, not a folder", path=out, key="out", remedy="give another name")
+    read_player()
+    if video:
+        from ambulo.export.video import check_encoder
+
+        check_encoder()
 
 
 def _plain_script(arguments: Arguments) -> Script:
+    from ambulo.cli.tag_lists import split_tags
     from ambulo.control.scripts import SCRIPTS, create_script, from_file
     from ambulo.errors import ControlError, nearest_names
 
@@ -179,7 +218,7 @@ def _plain_script(arguments: Arguments) -> Script:
     if name not in SCRIPTS:
         raise ControlError(f"there is no path {arguments.path!r}; {nearest_names(arguments.path, PATHS)}", key="path")
     options: dict[str, Any] = {}
-    tags = _names(arguments.tags)
+    tags = split_tags(arguments.tags)
     if tags:
         options["tags"] = tags
     if arguments.speed is not None:
@@ -265,6 +304,11 @@ def show(simulated: Simulated) -> None:
     Console().print(table)
     if len(simulated.levels) > 1:
         print("answered by " + ", ".join(f"{name} {part:.0%}" for name, part in simulated.levels.items()))
+    for event in simulated.events:
+        for character, begins in enumerate(event.begins):
+            whose = f" (character {character + 1})" if len(event.begins) > 1 else ""
+            came = "did not come" if begins is None else f"came at {begins:.2f} s"
+            print(f"event {event.tag}{whose}: asked for at {event.asked:.2f} s, {came}")
     for line in simulated.passed_over:
         print(line, file=sys.stderr)
     for kind, file in simulated.files.items():
