@@ -51,6 +51,7 @@ COLUMNS = {
     "foot_skate": "skate cm/s",
     "contact_slide": "slide cm/s",
     "hover": "hover cm",
+    "same_foot_ahead": "one foot ahead %",
     "penetration": "sunk cm",
     "path_error": "path cm",
     "response_90": "90° s",

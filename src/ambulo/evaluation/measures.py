@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.evaluation.continuity import measure_continuity
 from ambulo.evaluation.feet import measure_feet
 from ambulo.evaluation.footage import Footage, database_footage, recording_footage
+from ambulo.evaluation.gait import measure_gait
 from ambulo.evaluation.measure import Measure as Measure
 from ambulo.evaluation.path import measure_path
 from ambulo.evaluation.response import measure_response
@@ -49,6 +50,7 @@ def measure(
     travels = recording_travels(recording)
     transitioned = np.moveaxis(np.asarray(recording.transitioned, bool), 1, 0).reshape(-1)
     measures = measure_feet(made, raw)
+    measures |= measure_gait(made, raw)
     measures |= measure_path(travels, recording.desired_path if path is None else path)
     measures |= measure_response(travels, _stretches(raw), raw.rate)
     measures |= measure_continuity(made, raw, transitioned)
