@@ -83,3 +83,22 @@ def test_other_controllers_and_a_rebuild_go_on_where_it_is(session: Session, her
     session.replace_project(again)
     assert session.required_tags == ("strafe_left",) and "strafe_left" in shown_tags(session)
     assert np.linalg.norm(np.frombuffer(session.now.body, "<f4", 3) - before) < 0.15
+
+
+def test_who_answers_may_be_said_when_it_is_played(project: Path, hero: OpenProject, tmp_path: Path) -> None:
+    from ambulo.studio.launch import make_session
+
+    alone = tmp_path / "alone"
+    (alone / "takes").mkdir(parents=True)
+    take = next((project / "takes").rglob("walk_curves_01.bvh"))
+    (alone / "takes" / take.name).write_bytes(take.read_bytes())
+    (alone / "ambulo.toml").write_text('name = "alone"\n[[sources]]\npath = "takes"\ntags = ["hero"]\ntags_from = []\n')
+    build(alone, jobs=1)
+    session = make_session([alone])
+    with pytest.raises(QueryError, match="strafe_left"):
+        session.apply(m.SetTags(("strafe_left",)))
+    session = make_session([alone], fallback=[project])
+    session.apply(m.SetTags(("strafe_left",)))
+    session.advance()
+    assert "strafe_left" in shown_tags(session)
+    assert session.project.also == (project,)

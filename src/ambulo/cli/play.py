@@ -18,6 +18,8 @@ class Arguments:
     """Folders of built projects; the first is opened, the page can switch to the others."""
     controller: str | None = None
     """Controller to begin with; the first that the first project names if left out."""
+    fallback: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction] = ()
+    """Another built project, which answers what these cannot; may be given several times, in this order."""
     port: int = 0
     """Port on the loopback interface; 0 takes a free one."""
     no_browser: bool = False
@@ -47,7 +49,7 @@ def run(arguments: Arguments) -> None:
     try:
         check_projects(arguments.projects)
         print("getting ready (the first time, the controller is compiled: up to a minute)", file=sys.stderr, flush=True)
-        session = make_session(arguments.projects, controller=arguments.controller)
+        session = make_session(arguments.projects, controller=arguments.controller, fallback=arguments.fallback)
     except BaseException:
         listener.close()
         raise

@@ -1,7 +1,7 @@
 """Several places for what is asked, with weights, where others would take the best one (S0.7, S0.8).
 
-What a caller blends them into is up to it: :func:`ambulo.database.pointer.blend_pointers` makes one pose of them. The
-controllers themselves play one place at a time and smooth the jumps between them.
+What a caller blends them into is up to it: :func:`ambulo.database.pointer.blend_pointers` makes one pose of them.
+:class:`ambulo.control.blended_matching.BlendedMatching` plays them on, in step with one another.
 """
 
 from __future__ import annotations

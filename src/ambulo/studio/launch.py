@@ -28,13 +28,16 @@ def check_projects(folders: Sequence[Path]) -> None:
         Database.open(folder)
 
 
-def make_session(folders: Sequence[Path], *, controller: str | None = None, seed: int = 0) -> Session:
+def make_session(
+    folders: Sequence[Path], *, controller: str | None = None, seed: int = 0, fallback: Sequence[Path] = ()
+) -> Session:
     """A session that has taken its first steps, so that nothing is compiled while somebody plays.
 
     Args:
         folders: of built projects (or their ``ambulo.toml``); named after their folders.
         controller: name of the controller; the first that the first project names where it is None.
         seed: for the controller.
+        fallback: built projects that answer what these cannot, after those that their files name.
 
     Raises:
         StudioError: no folder is given, or the same one twice.
@@ -45,7 +48,7 @@ def make_session(folders: Sequence[Path], *, controller: str | None = None, seed
     places = project_places(folders)
 
     def opener(name: str) -> OpenProject:
-        return open_project(places[name], name)
+        return open_project(places[name], name, fallback)
 
     first = next(iter(places.values()))
     controller = controller or project_controller(first, trained=trained_models(models_folder(first)))

@@ -77,7 +77,8 @@ class LiveProjects:
         if built.report["up_to_date"]:
             self._say(name, "ready", "nothing to build")
             return
-        project = open_project(self.places[name], name)
+        played = self._clock.session.project
+        project = open_project(self.places[name], name, played.also)
 
         def failed(error: AmbuloError) -> None:
             self._say(name, "failed", _reason(error), error.remedy)

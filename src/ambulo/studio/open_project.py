@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +41,7 @@ class OpenProject:
         settings: of its controllers.
         models: folder of its trained models; None where it has none.
         fallback: name, database, index and settings of those that answer what it cannot, in their order.
+        also: folders of those of them that its file does not name.
     """
 
     name: str
@@ -49,6 +50,7 @@ class OpenProject:
     settings: ControlSettings = field(default_factory=ControlSettings)
     models: Path | None = None
     fallback: tuple[Level, ...] = ()
+    also: tuple[Path, ...] = ()
     _controllers: dict[str, tuple[object, Controller]] = field(default_factory=dict)
 
     def controller(self, name: str) -> Controller:
@@ -153,8 +155,8 @@ class OpenProject:
         )
 
 
-def open_project(path: Path, name: str | None = None) -> OpenProject:
-    """Open a built project.
+def open_project(path: Path, name: str | None = None, also: Sequence[Path] = ()) -> OpenProject:
+    """Open a built project, and those that answer what it cannot: which its file names, and ``also`` these.
 
     Raises:
         DatabaseError: it was not built, or is damaged; the message says what to do.
@@ -168,12 +170,12 @@ def open_project(path: Path, name: str | None = None) -> OpenProject:
     title = name or database.name or path.resolve().name
     fallback: list[Level] = []
     taken = {database.name or title}
-    for place in project_fallback(path):
+    for place in (*project_fallback(path), *also):
         other = Database.open(place)
         known = other.name if other.name and other.name not in taken else place.resolve().as_posix()
         taken.add(known)
         fallback.append((known, other, load_index(other)[1], project_settings(place, known_tags=other.tags)))
-    return OpenProject(title, database, index, settings, models_folder(path), tuple(fallback))
+    return OpenProject(title, database, index, settings, models_folder(path), tuple(fallback), tuple(also))
 
 
 ProjectOpener = Callable[[str], OpenProject]
