@@ -71,7 +71,7 @@ def test_a_spread_that_is_nearly_nothing_counts_as_more(straight: tuple[Database
     assert weights is not None
     for group, weight, usual in zip(index.feature_set.schema.groups, weights, own, strict=True):
         if group.kind == "trajectory_direction":
-            assert_allclose(weight / spread(index, group.kind), usual / 0.3, rtol=1e-5)
+            assert_allclose(weight / spread(index, group.kind), usual / SearchSettings().direction_spread, rtol=1e-5)
         elif group.kind in ("position", "velocity"):
             assert_allclose(weight, 1.5 * usual, rtol=1e-6)
 
@@ -80,7 +80,7 @@ def test_legs_take_turns_although_no_clip_turns(straight: tuple[Database, Search
     """Along a square, of walks that only go straight: the search does not chase what is noise in their directions."""
     database, index = straight
     ahead, jerk = [], []
-    for least in (0.0, 0.3):
+    for least in (0.0, SearchSettings().direction_spread):
         settings = ControlSettings(search=SearchSettings(direction_spread=least, default_tags=()))
         stack = create_controller("motion_matching", database, index, settings)
         measures = measure(simulate(stack, create_script("square"), 20.0), database)

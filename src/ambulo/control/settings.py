@@ -101,7 +101,7 @@ class SearchSettings:
     facing_change: float = 0.35
     pose_emphasis: float = 1.5
     bias: float = 0.5
-    direction_spread: float = 0.3
+    direction_spread: float = 0.25
     position_spread: float = 0.15
     patience: float = 0.1
     impatient_emphasis: float = 8.0
