@@ -83,6 +83,7 @@ def test_ray_train_makes_the_model_of_torchrun(project: Path, preset: Any, by_to
     assert not list(project.glob(".ambulo-*"))
 
 
+@pytest.mark.cluster
 def test_a_worker_that_dies_leaves_a_checkpoint_to_go_on_from(project: Path, preset: Any, ray_nodes: Any) -> None:
     longer = replace(
         preset, decompressor_training=replace(preset.decompressor_training, steps=400, checkpoint_seconds=0.05)
@@ -112,6 +113,7 @@ def test_a_worker_that_dies_leaves_a_checkpoint_to_go_on_from(project: Path, pre
     assert report.steps == {"decompressor": 400, "stepper": 60, "projector": 60}
 
 
+@pytest.mark.cluster
 def test_machines_that_see_no_files_are_sent_the_database(
     project: Path, script: list[str], by_torchrun: Path, far_cluster: str, far_token: dict[str, str]
 ) -> None:

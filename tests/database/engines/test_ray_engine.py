@@ -124,6 +124,7 @@ def command(project: Path, *options: str, before: str = "", **environment: str) 
     return done.returncode, json.loads(done.stdout)
 
 
+@pytest.mark.cluster
 def test_a_cluster_that_sees_no_files_is_reached_by_its_client_server(
     far_cluster: str, far_token: dict[str, str], make_project: Callable[..., Path]
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_cluster_that_sees_no_files_is_reached_by_its_client_server(
     assert code == 2 and "wants a token" in refused["error"]["message"]
 
 
+@pytest.mark.cluster
 def test_a_cluster_whose_head_dies_ends_the_build(ray_head: Any, make_project: Callable[..., Path]) -> None:
     project = make_project(*NAMES)
     build(project, jobs=1)
@@ -170,6 +172,7 @@ def test_a_cluster_whose_head_dies_ends_the_build(ray_head: Any, make_project: C
     assert content(project / "database") == before
 
 
+@pytest.mark.cluster
 def test_a_machine_without_ambulo_is_refused(ray_nodes: Any, make_project: Callable[..., Path]) -> None:
     project = make_project(*NAMES)
     with (
