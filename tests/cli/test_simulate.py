@@ -13,6 +13,7 @@ import ambulo
 from ambulo.cli import main as command
 from ambulo.cli import new
 from ambulo.cli.simulate import PATHS, Arguments, make_script
+from ambulo.cli.tag_lists import split_tags
 from ambulo.database.database import Database
 from ambulo.export import page
 from ambulo.matching.build import build
@@ -31,7 +32,7 @@ def simulate(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str
     """Run the verb with --json; the object on stdout."""
     code = command.run(["simulate", *map(str, arguments), "--json"])
     captured = capsys.readouterr()
-    assert code == 0, captured.err
+    assert code == 0, captured.err or captured.out
     result: dict[str, Any] = json.loads(captured.out)
     return result
 
@@ -149,6 +150,38 @@ def test_preferences_and_events_change_what_is_shown_and_are_kept(
     assert repr(event) in refused(capsys, *arguments, "--event", f"{event}x@1.0")
     assert "'walk'" in refused(capsys, *arguments, "--prefer", "walkk")
     assert "TAG@SECONDS" in refused(capsys, *arguments, "--event", event)
+    assert "--seconds 101" in refused(capsys, *arguments, "--event", f"{event}@99")
+    # Said of every event: whether it came, and when.
+    (met,) = asked["events"]
+    assert met["tag"] == event and met["asked"] == 1.5 and met["begins"] == [pytest.approx(1.5, abs=1.5 / 60)]
+    assert plain["events"] == []
+    assert command.run(["simulate", *map(str, arguments), "--event", f"{event}@1.5"]) == 0
+    assert f"event {event}: asked for at 1.50 s, came at 1." in capsys.readouterr().out
+
+
+def test_an_event_that_did_not_come_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = simulate(
+        capsys, project, "--path", "idle", "--seconds", 1, "--event", "no_kick@0.5", "--on-missing", "report"
+    )
+    assert result["events"] == [{"tag": "no_kick", "asked": 0.5, "begins": [None]}]
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "PLAYER", tmp_path / "none.js")
+    assert "python web/build.py" in refused(capsys, project, "--seconds", 1, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    monkeypatch.undo()
+    (tmp_path / "file").write_text("kept")
+    if page.PLAYER.is_file():
+        assert "not a folder" in refused(capsys, project, "--seconds", 1, "--out", tmp_path / "file")
+
+
+def test_a_question_may_have_commas(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert split_tags(['walk, before(jump, 0.5),"a,b"', "run"]) == ("walk", "before(jump, 0.5)", '"a,b"', "run")
+    asked = simulate(capsys, project, "--path", "idle", "--seconds", 1, "--tags", "within(idle, 0.5),not strafe_left")
+    assert asked["measures"]["longest_disobedience"]["value"] == 0.0
 
 
 def test_refusals_name_what_is_wrong_and_what_to_do(
@@ -158,7 +191,9 @@ def test_refusals_name_what_is_wrong_and_what_to_do(
     assert "motion_matching" in refused(capsys, project, "--controller", "motion_match")
     assert "--out" in refused(capsys, project, "--video")
     assert "ambulo build" in refused(capsys, tmp_path)
-    assert "seconds" in refused(capsys, project, "--seconds", 0)
+    for seconds in (0, -3):
+        assert "-> give more than 0, at least" in refused(capsys, project, "--seconds", seconds)
+    assert "-> give 1 or more" in refused(capsys, project, "--count", 0)
     assert "rate" in refused(capsys, project, "--rate", -1)
     assert "seed" in refused(capsys, project, "--seed", -1)
     assert "no_such_tag" in refused(capsys, project, "--tags", "no_such_tag")
@@ -221,12 +256,13 @@ def test_another_project_answers_what_this_one_cannot(
 def test_a_project_may_name_who_answers(hero: Path, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = hero / "ambulo.toml"
     before = file.read_text()
+    assert "fallback = []" in before
     try:
         relative = Path("..") / ".." / project.relative_to(project.parents[1])
-        file.write_text(before.replace("[play]\n", f'[play]\nfallback = ["{relative}"]\n'))
+        file.write_text(before.replace("fallback = []", f'fallback = ["{relative}"]'))
         result = simulate(capsys, hero, "--path", "idle", "--seconds", 1, "--tags", "strafe_left")
         assert list(result["levels"].values()) == [0.0, 1.0]
-        file.write_text(before.replace("[play]\n", '[play]\nfallback = ["nowhere"]\n'))
+        file.write_text(before.replace("fallback = []", 'fallback = ["nowhere"]'))
         assert "nowhere" in refused(capsys, hero, "--seconds", 1)
     finally:
         file.write_text(before)

@@ -65,8 +65,11 @@ def run(arguments: Arguments) -> Checked:
     from ambulo.cli.outputs import check_outputs
     from ambulo.cli.progress import progress_bars
     from ambulo.database.checking import check
+    from ambulo.export.page import read_player
 
     check_outputs([arguments.path], {}, {"html": arguments.html}, force=False)
+    if arguments.html is not None:
+        read_player()
     with progress_bars() as progress:
         report = check(
             arguments.path,

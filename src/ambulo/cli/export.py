@@ -46,10 +46,11 @@ class Arguments:
 
 def run(arguments: Arguments) -> Exported:
     """Export."""
+    from ambulo.cli.tag_lists import split_tags
     from ambulo.export.engine.targets import default_controller, export
 
     controller = arguments.controller or default_controller(arguments.target)
-    sets = [tuple(filter(None, map(str.strip, text.split(",")))) for text in arguments.tags]
+    sets = [split_tags((text,)) for text in arguments.tags]
     place = arguments.project if arguments.project.is_dir() else arguments.project.parent
     out = arguments.out or place / "export" / f"{arguments.target}-{controller}"
     return export(

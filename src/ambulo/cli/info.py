@@ -87,9 +87,7 @@ def run(arguments: Arguments) -> Info:
         verify_files(folder, manifest)
         verified = len(manifest.checksums)
     if project is None:
-        features = tuple(
-            f"{group.joint_name} {group.kind}".strip() for group in load_index(database)[0].schema.groups
-        )
+        features = tuple(f"{group.joint_name} {group.kind}".strip() for group in load_index(database)[0].schema.groups)
     else:
         features = tuple(f"{spec.joint} {spec.kind}".strip() for spec in project.features)
     return Info(

@@ -64,11 +64,14 @@ def run(arguments: Arguments) -> Mended:
     from ambulo.cli.one_take import load_take
     from ambulo.cli.outputs import check_outputs
     from ambulo.errors import AmbuloError
+    from ambulo.export.page import read_player
     from ambulo.formats.registry import save
     from ambulo.prepare.repair.repair import OPERATIONS, repair_motion
 
     source, out = arguments.source, arguments.out
     check_outputs([source], {"out": out}, {"html": arguments.html}, force=arguments.force)
+    if arguments.html is not None:
+        read_player()
     if not (math.isfinite(arguments.smooth_window) and 0.0 < arguments.smooth_window <= 10.0):
         raise AmbuloError(f"a window of {arguments.smooth_window} s is not possible", key="smooth_window")
     motion = load_take(source, arguments.clip, unit=parsed_unit(arguments.unit), up=arguments.up, rate=arguments.rate)

@@ -115,6 +115,7 @@ TRAINERS: dict[str, Callable[[Arguments, tuple[str, ...], Any], Any]] = {"lmm": 
 
 def run(arguments: Arguments) -> Any:
     """Train, and return the report; None in all but the first of several processes, which alone speaks."""
+    from ambulo.cli.tag_lists import split_tags
     from ambulo.errors import LearningError, nearest_names
     from ambulo.learning.processes import speaks
     from ambulo.learning.progress import training_bars
@@ -133,7 +134,7 @@ def run(arguments: Arguments) -> Any:
             key="workers",
             remedy="add --engine ray, or start several processes with torchrun --nproc-per-node N -m ambulo train ...",
         )
-    tags = tuple(tag for part in arguments.tags for tag in map(str.strip, part.split(",")) if tag)
+    tags = split_tags(arguments.tags)
     with training_bars() as progress:
         report = TRAINERS[arguments.model](arguments, tags, progress)
     return report if speaks() else None

@@ -71,10 +71,14 @@ def simulate(
             the controller and script raise.
     """
     if not (np.isfinite(rate) and rate > 0):
-        raise ControlError(f"a rate of {rate} steps a second is not possible", key="rate")
+        raise ControlError(f"a rate of {rate} steps a second is not possible", key="rate", remedy="60 is usual")
     asked = float(seconds) * rate
     if not (np.isfinite(seconds) and asked > 0.5):
-        raise ControlError(f"{seconds} seconds at {rate} steps a second are no step", key="seconds")
+        raise ControlError(
+            f"{seconds:g} seconds at {rate:g} steps a second are no step",
+            key="seconds",
+            remedy=f"give more than 0, at least {1.0 / rate:.3g} s for one step",
+        )
     _check_size(asked, count, controller.skeleton.joint_count)
     steps = round(asked)
     state = controller.start(count, seed, position, facing)

@@ -159,6 +159,15 @@ def write_recording_video(
     )
 
 
+def check_encoder() -> None:
+    """Refuse a film where there is nothing to write it with.
+
+    Raises:
+        AmbuloError: the extra ``video`` is not installed.
+    """
+    _encoder()
+
+
 def _encoder() -> Any:
     try:
         import imageio_ffmpeg
