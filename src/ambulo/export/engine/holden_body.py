@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.errors import ControlError
 from ambulo.export.engine.holden import LayoutReader, pack_array
 from ambulo.export.mannequin import build_flesh, pose_capsules
 from ambulo.formats.paths import write_whole
@@ -73,7 +74,11 @@ def read_character(path: Path) -> HoldenCharacter:
 
 
 def body_of(skeleton: Skeleton, positions: ArrayLike, rotations: ArrayLike) -> HoldenCharacter:
-    """A body for a skeleton in one pose of the world: ``[B, 3]`` and ``[B, 4]`` (x, y, z, w)."""
+    """A body for a skeleton in one pose of the world: ``[B, 3]`` and ``[B, 4]`` (x, y, z, w).
+
+    Raises:
+        ControlError: it has too many bones for the layout.
+    """
     places, turns = np.asarray(positions, np.float32), np.asarray(rotations, np.float32)
     capsules, _ = pose_capsules(skeleton, places, global_rotations=turns)
     flesh = build_flesh(skeleton)
@@ -92,6 +97,12 @@ def body_of(skeleton: Skeleton, positions: ArrayLike, rotations: ArrayLike) -> H
         triangles.append(faces + count)
         count += len(points)
     each = len(vertices[0]) if vertices else 0
+    if count > np.iinfo(np.uint16).max:
+        raise ControlError(
+            f"a body of {len(bones)} capsules has {count} vertices; the layout counts 65535 at most",
+            key="skeleton",
+            remedy="build with a target skeleton of fewer bones",
+        )
     return HoldenCharacter(
         positions=np.concatenate(vertices).astype(np.float32),
         normals=np.concatenate(normals).astype(np.float32),
