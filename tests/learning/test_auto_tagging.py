@@ -145,6 +145,24 @@ def test_from_a_project_to_a_file_that_no_build_reads(
     assert run(["tag", "reject", str(takes / "5.bvh"), "--json"]) == 0
     assert not proposal_file_of(takes / "5.bvh").exists()
     assert not tag_file_of(takes / "5.bvh").exists()
+    # All takes carry what is learned: that is said, and what can be done.
+    tag_file_of(takes / "5.bvh").write_text("start,stop,tag\n,,neutral\n")
+    assert run(["build", str(tmp_path), "--jobs", "1", "--json"]) == 0
+    capsys.readouterr()
+    quick = ["autotag", str(tmp_path), "--folds", "0"]
+    assert run(quick) == 0
+    shown = capsys.readouterr().out
+    assert "every take carries one of the learned tags" in shown and "-> name takes with --take FILE" in shown
+    # What only one take carries is not learned; what is left holds everywhere.
+    for number in range(len(performances)):
+        style = "injured" if number == 0 else "neutral"
+        (takes / f"{number}.tags.csv").write_text("start,stop,tag\n" + (f",,{style}\n" if number < 3 else ""))
+    assert run(["build", str(tmp_path), "--jobs", "1", "--json"]) == 0
+    capsys.readouterr()
+    assert run(quick) == 2
+    said = capsys.readouterr().err
+    assert "nothing to tell apart: neutral" in said and "too few: injured" in said
+    assert "-> tag at least two takes that are not 'neutral'" in said
 
 
 def test_proposals_are_settled_one_by_one(tmp_path: Path) -> None:
@@ -159,6 +177,9 @@ def test_proposals_are_settled_one_by_one(tmp_path: Path) -> None:
     assert "# mine" in text
     assert "0.0,2.0,walk" in text
     assert read_proposals(proposal_file_of(take)) == rows[1:]
+    with pytest.raises(ProjectError, match="none of its proposals is meant") as raised:
+        settle(take, lambda entry: entry.confidence >= 0.99, accept=True)
+    assert "turn 1 to 2 s (0.70), walk 2 to 3.5 s (0.60)" in str(raised.value.remedy)
     settle(take, lambda entry: True, accept=False)
     assert (tmp_path / "walk.tags.csv").read_text() == text
     assert not proposal_file_of(take).exists()

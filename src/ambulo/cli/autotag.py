@@ -80,7 +80,7 @@ def run(arguments: Arguments) -> Autotagged:
     from ambulo.database.project import load_project
     from ambulo.errors import AmbuloError
     from ambulo.formats.proposal_file import Proposal, proposal_file_of, write_proposals
-    from ambulo.learning.auto_tagging import held_out, learned_tags, tagged_clips, train
+    from ambulo.learning.auto_tagging import held_out, learned_tags, nothing_to_tell_apart, tagged_clips, train
     from ambulo.learning.takes_to_tag import clips_of_takes, untagged_takes
 
     if not 0.0 <= arguments.least <= 1.0:
@@ -91,8 +91,14 @@ def run(arguments: Arguments) -> Autotagged:
     takes = list(arguments.take) or untagged_takes(project, database, tags)
     targets = clips_of_takes(project, takes)
     known = tagged_clips(database, tags, leave_out={target.database_name for target in targets})
-    # A tag may be on the very takes alone that are proposed for.
-    columns = [place for place in range(len(every)) if any(clip.labels[:, place].any() for clip in known)]
+    # A tag may be on the very takes alone that are proposed for, or on all that is left to learn from.
+    columns = [
+        place
+        for place in range(len(every))
+        if any(clip.labels[:, place].any() for clip in known) and not all(clip.labels[:, place].all() for clip in known)
+    ]
+    if not columns:
+        raise nothing_to_tell_apart(database, every)
     tags = tuple(every[place] for place in columns)
     known = [clip._replace(labels=clip.labels[:, columns]) for clip in known]
     exclusive = project.tags.exclusive
@@ -151,6 +157,11 @@ def show(result: Autotagged) -> None:
                 f"  recall {score.recall:.2f}  ({score.clips} clips)"
                 + ("  warning: hardly ever found" if score.tag in result.unreliable else "")
             )
+    if not result.takes:
+        print(
+            "  every take carries one of the learned tags, from its tag file, its name (tags_from) or its source: nothing"
+            " to propose for\n  -> name takes with --take FILE, or learn fewer tags with --tags"
+        )
     for take in result.takes:
         print(f"  {take.file or take.take + ': nothing is proposed'}")
         for entry in take.proposals:

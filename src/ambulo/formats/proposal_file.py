@@ -90,11 +90,16 @@ def settle(take: Path, chosen: Callable[[Proposal], bool], *, accept: bool) -> l
     proposals = read_proposals(file)
     taken = [proposal for proposal in proposals if chosen(proposal)]
     if not taken:
-        there = sorted({proposal.tag for proposal in proposals})
+        there = [
+            f"{p.tag} {0.0 if p.start is None else p.start:g} to {'its end' if p.stop is None else f'{p.stop:g} s'}"
+            f" ({p.confidence:.2f})"
+            for p in sorted(proposals, key=lambda p: -p.confidence)
+        ]
+        more = f" and {len(there) - 8} more" if len(there) > 8 else ""
         raise ProjectError(
             "nothing is proposed for this take" if not proposals else "none of its proposals is meant",
             path=file,
-            remedy=f"there are proposals for {', '.join(there)}" if there else "run `ambulo autotag` on the project",
+            remedy=f"proposed, with their confidence: {', '.join(there[:8])}{more}" if there else "run `ambulo autotag` on the project",
         )
     if accept:
         document = TagDocument(tag_file_of(take))

@@ -162,6 +162,18 @@ def learned_tags(database: Database, tags: Iterable[str] | None = None) -> tuple
     return tuple(sorted(found))
 
 
+def nothing_to_tell_apart(database: Database, tags: Sequence[str]) -> LearningError:
+    """The error for tags of which each holds in all that is left to learn from, or in nothing of it."""
+    counts = {tag: sum(tag in clip.tags and not clip.mirrored for clip in database.clips) for tag in database.tags}
+    single = sorted(tag for tag, count in counts.items() if count == 1 and tag not in NEVER)
+    alone = f"; on one take alone, which is too few: {', '.join(single)}" if single else ""
+    return LearningError(
+        f"there is nothing to tell apart: {' and '.join(tags)} hold everywhere in what is learned from{alone}",
+        key="tags",
+        remedy=f"tag at least two takes that are not {tags[0]!r} with what they are, then build",
+    )
+
+
 def tagged_clips(database: Database, tags: Sequence[str], leave_out: Iterable[str] = ()) -> list[TaggedClip]:
     """The clips that carry any of the tags, with their windows; mirrored copies are not looked at.
 
@@ -212,7 +224,11 @@ def train(
     for place, tag in enumerate(tags):
         if y[:, place].all() or not y[:, place].any():
             everywhere = "everywhere" if y[:, place].all() else "nowhere"
-            raise LearningError(f"{tag!r} holds {everywhere} in what is learned from", key=tag)
+            raise LearningError(
+                f"{tag!r} holds {everywhere} in what is learned from",
+                key=tag,
+                remedy="tag at least two takes that carry it and two that do not, then build",
+            )
     mean, scale = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-6)
     x = (x - mean) / scale
     trees = ExtraTreesClassifier(
