@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ambulo.evaluation import gait
+from ambulo.evaluation import feet, gait
 from ambulo.evaluation.footage import Footage
 
 Make = Callable[..., Footage]
@@ -60,6 +60,32 @@ def test_a_stretch_ends_where_the_film_is_cut_and_weights_count(make_footage: Ma
     weights = np.where(np.arange(600) < 300, 3.0, 1.0)
     half = np.where(np.arange(600) < 300, ahead, 0.2 * np.sign(np.sin(np.arange(600) / 6.0) + 1e-3))
     assert gait.same_foot_ahead(walk(make_footage, half, weights=weights)) == pytest.approx(0.75, abs=0.05)
+
+
+def test_toes_share_being_planted(make_footage: Make) -> None:
+    """A toe that is carried along all the time, and one that stands every other half second."""
+    time = np.arange(600) / 60.0
+    root = np.stack([0.0 * time, 0.0 * time, 1.2 * time], axis=1)
+
+    def steps(late: float) -> np.ndarray:
+        phase = time + late
+        stands = phase % 1.0 < 0.5
+        way = np.where(stands, np.floor(phase), np.floor(phase) + 2.0 * (phase % 1.0 - 0.5))
+        return np.stack([0.0 * time, 0.02 + 0.0 * time, 1.2 * way], axis=1)
+
+    height = feet.Clearances(np.full(2, 0.02), np.full(2, 0.09))
+    both = make_footage(600, root=root, left_toe=steps(0.0), right_toe=steps(0.5))
+    assert gait.planted_shares(both, height) == pytest.approx((0.5, 0.5), abs=0.04)
+    assert gait.planted_imbalance(both, height) < 0.06
+    one = make_footage(600, root=root, left_toe=steps(0.0), right_toe=root + np.array([0.0, 0.02, 0.3]))
+    assert gait.planted_imbalance(one, height) == 1.0
+    lifted = make_footage(600, root=root, left_toe=steps(0.0), right_toe=steps(0.5) + np.array([0.0, 0.1, 0.0]))
+    assert gait.planted_imbalance(lifted, height) == 1.0
+    # Raw is of whole clips, whichever of their frames were shown.
+    shown = np.where(time % 1.0 < 0.5, 1.0, 0.0)
+    raw = make_footage(600, root=root, left_toe=steps(0.0), right_toe=steps(0.5), contacts=True, weights=shown)
+    measured = gait.measure_gait(one, raw)["planted_imbalance"]
+    assert measured.value == 100.0 and measured.raw is not None and measured.raw < 6.0
 
 
 def test_the_measure_stands_beside_the_capture(make_footage: Make) -> None:

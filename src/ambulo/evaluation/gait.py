@@ -6,9 +6,12 @@ then, for the rear foot hangs in the air, and nothing jerks: only this shows it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.evaluation.feet import SKATE_HEIGHT, Clearances, clearances, toe_speeds
 from ambulo.evaluation.footage import Footage
 from ambulo.evaluation.measure import Measure
 
@@ -17,6 +20,7 @@ LONGEST_STRIDE = 1.0
 
 _GOES = 0.3  # m/s, above which a body goes
 _AROUND = 0.15  # seconds before and after, over which the direction of travel is taken
+_PLANTED = 0.15  # m/s, below which a toe near the ground is planted
 
 
 def travel_directions(footage: Footage) -> NDArray[np.float64]:
@@ -54,8 +58,32 @@ def same_foot_ahead(footage: Footage) -> float:
     return footage.mean(np.nan_to_num(seconds) > LONGEST_STRIDE, np.isfinite(seconds))
 
 
+def planted_shares(footage: Footage, height: Clearances) -> tuple[float, float]:
+    """Part of the going in which the left and the right toe are planted: slow, and less than 2.5 cm above where they
+    lie then. NaN where the body does not go."""
+    goes = np.isfinite(travel_directions(footage)[:, 0])
+    speeds = toe_speeds(footage)
+    shares = []
+    for side in (0, 1):
+        low = footage.global_positions[:, footage.toes[side], 1] < height.toes[side] + SKATE_HEIGHT
+        shares.append(footage.mean(low & (np.nan_to_num(speeds[:, side], nan=np.inf) < _PLANTED), goes))
+    return shares[0], shares[1]
+
+
+def planted_imbalance(footage: Footage, height: Clearances) -> float:
+    """How unequally the two toes share being planted, 0 to 1: the difference over the sum. NaN where none is."""
+    left, right = planted_shares(footage, height)
+    return abs(left - right) / (left + right) if left + right > 0.0 else float("nan")
+
+
 def measure_gait(made: Footage, raw: Footage) -> dict[str, Measure]:
-    """Whether the legs take turns: made motion beside raw capture."""
+    """Whether the legs take turns: made motion beside raw capture.
+
+    A body that shows the same half of every stride shows frames that are as one-sided as itself: the raw imbalance is
+    therefore of the clips that were drawn on as wholes.
+    """
+    height = clearances(raw)
+    whole = replace(raw, weights=(raw.stretch >= 0).astype(np.float64))
     return {
         "same_foot_ahead": Measure(
             same_foot_ahead(made) * 100.0,
@@ -64,5 +92,14 @@ def measure_gait(made: Footage, raw: Footage) -> dict[str, Measure]:
             False,
             "Share of the frames in which the body goes (faster than 0.3 m/s) that lie in more than 1 s in a row with "
             "one toe ahead of the other in the direction of travel.",
-        )
+        ),
+        "planted_imbalance": Measure(
+            planted_imbalance(made, height) * 100.0,
+            planted_imbalance(whole, height) * 100.0,
+            "%",
+            False,
+            "Of the frames in which the body goes, the difference between the shares in which the left and the right "
+            "toe are planted (slower than 0.15 m/s, less than 2.5 cm above where they lie), over their sum. Raw: the "
+            "whole clips that were drawn on.",
+        ),
     }
