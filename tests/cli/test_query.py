@@ -117,3 +117,16 @@ def test_a_database_older_than_its_project_says_so(tmp_path: Path, capsys: pytes
         said = capsys.readouterr()
         assert "no range carries the tag 'limping'" in said.err
         assert "-> run `ambulo build" in said.err and "the database is stale" in said.err
+
+
+def test_a_faulty_question_is_shown_around_the_fault(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def refusal(*words: str) -> str:
+        assert cli.run(["query", str(project), *words]) == 2
+        return capsys.readouterr().err
+
+    assert 'stands in quotes, "and"' in refusal("and")
+    long = refusal("walk or " * 500 + "or walk" + " or walk" * 500)
+    assert len(long) < 600 and "..." in long
+    assert "in each other, more than 64," in refusal("(" * 100 + "walk" + ")" * 100)
+    assert "'1_000' is not a number" in refusal("speed > 1_000")
+    assert "-> write one statement" in refusal("--sql", "select 1; drop table tags")

@@ -22,7 +22,8 @@ from ambulo.database.database import Database
 from ambulo.database.old_database import CarriedFrames
 from ambulo.database.project import load_project
 from ambulo.database.staleness import staleness
-from ambulo.errors import DatabaseError, ProjectError
+from ambulo.database.swap import BuildLock
+from ambulo.errors import AmbuloError, DatabaseError, ProjectError
 from ambulo.motion.kinematics import forward
 from ambulo.motion.mirroring import mirror_pairs
 from ambulo.prepare.pipeline import prepare_take
@@ -372,3 +373,18 @@ def test_a_catalogue_that_sqlite_cannot_write_is_refused(tmp_path: Path) -> None
     rows = CatalogRows((), (), (), (FrameRange(0, "tag", 0, 1, None),), ())  # type: ignore[arg-type]
     with pytest.raises(DatabaseError, match="cannot be written"):
         write_catalog(tmp_path / "catalog.sqlite", rows, ())
+
+
+def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "takes").mkdir()
+    (tmp_path / "takes" / "a.bvh").write_text("no motion")
+    (tmp_path / "ambulo.toml").write_text('name = "p"\n[[sources]]\npath = "takes"\n')
+    with pytest.raises(AmbuloError):
+        build_frames(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ambulo.toml", "takes"]
+    # A lock whose file was removed by its holder is no lock: the next one makes its own, and only one has it.
+    with BuildLock(tmp_path / "database"), pytest.raises(DatabaseError, match="another build"):
+        BuildLock(tmp_path / "database").__enter__()
+    with BuildLock(tmp_path / "database"):
+        assert (tmp_path / "database.lock").exists()
+    assert not (tmp_path / "database.lock").exists()

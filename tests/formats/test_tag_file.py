@@ -46,7 +46,7 @@ def test_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path) -> None:
         ("start,stop,tag\n0,inf,walk\n", 2, "stop is 'inf'"),
         ("start,stop,tag\n-1,1,walk\n", 2, "start is '-1'"),
         ("start,stop,tag\n# fine\n2,1,walk\n", 3, "stops at 1.0 s, before it starts at 2.0 s"),
-        ("start,stop,tag\n1,1,walk\n", 2, "before it starts"),
+        ("start,stop,tag\n1,1,walk\n", 2, "the range is empty"),
         ("start,stop,tag\n0,1,\n", 2, "a tag is empty"),
         ('start,stop,tag\n0,1,"walk\n', 2, "no row of a table"),
         ("start,stop,tag\n0,1," + "x" * 200_000 + "\n", 2, "no row of a table"),

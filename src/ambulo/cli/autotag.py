@@ -159,8 +159,8 @@ def show(result: Autotagged) -> None:
             )
     if not result.takes:
         print(
-            "  every take carries one of the learned tags, from its tag file, its name (tags_from) or its source: nothing"
-            " to propose for\n  -> name takes with --take FILE, or learn fewer tags with --tags"
+            "  every take carries one of the learned tags, from its tag file, its name (tags_from) or its source:"
+            " nothing to propose for\n  -> name takes with --take FILE, or learn fewer tags with --tags"
         )
     for take in result.takes:
         print(f"  {take.file or take.take + ': nothing is proposed'}")

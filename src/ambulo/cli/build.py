@@ -58,9 +58,9 @@ def show(report: BuildReport) -> None:
     if report.units:
         print("  read in: " + ", ".join(f"{unit} ({count})" for unit, count in report.units.items()))
     if report.tags:
-        shown = [f"{tag} {seconds / 60:.1f}" for tag, seconds in list(report.tags.items())[:16]]
+        shown = [f"{tag} {_long(seconds)}" for tag, seconds in list(report.tags.items())[:16]]
         more = f" and {len(report.tags) - 16} more" if len(report.tags) > 16 else ""
-        print(f"  tags (minutes): {', '.join(shown)}{more}")
+        print(f"  tags: {', '.join(shown)}{more}")
     if report.invalid_frames:
         print(f"  {report.invalid_frames} frames with glitches are kept but never chosen")
     for put in report.retargeted:
@@ -84,6 +84,10 @@ def show(report: BuildReport) -> None:
             takes = [problem.take for problem in report.problems if problem.reason == reason]
             more = f", ... ({len(takes)} takes)" if len(takes) > 3 else ""
             print(f"    {', '.join(takes[:3])}{more}: {reason}")
+
+
+def _long(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60.0 else f"{seconds / 60:.1f} min"
 
 
 def _print_grouped(entries: list[tuple[str, str]], limit: int = 3) -> None:

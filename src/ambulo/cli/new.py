@@ -34,7 +34,7 @@ class Arguments:
     folder: Path
     """Folder of the new project."""
     source: Annotated[Path | None, tyro.conf.arg(name="from")] = None
-    """Folder of takes; they stay where they are."""
+    """Folder of takes, or a URL such as s3://bucket/takes; they stay where they are."""
     preset: str | None = None
     """What is known about the takes: lafan1, 100style, bandai, cmu, cmu_daz, or a .toml file of your own."""
     name: str | None = None
@@ -67,6 +67,8 @@ def run(arguments: Arguments) -> NewProject:
     from ambulo.database.play_settings import PlaySettings
     from ambulo.database.project import PROJECT_FILE, Project
     from ambulo.database.project_text import write_project
+    from ambulo.database.remote.addresses import as_url, shown
+    from ambulo.database.remote.sources import mirror_source
     from ambulo.errors import ProjectError
 
     folder = arguments.folder
@@ -82,8 +84,13 @@ def run(arguments: Arguments) -> NewProject:
         return _by_preset(arguments, arguments.preset)
     embedded = arguments.source is None
     takes = arguments.source or _write_embedded(folder, arguments.seed, arguments.minutes)
+    url = None if embedded else as_url(takes)
+    if url is not None:
+        takes = mirror_source(url)
     found = discover(takes)
     source = source_of(takes, folder)
+    if url is not None:
+        source = msgspec.structs.replace(source, path=url)
     if embedded:
         source = msgspec.structs.replace(
             source, licence="Apache-2.0", attribution="ambulo's motion synthesizer", tags_from=()
@@ -100,7 +107,7 @@ def run(arguments: Arguments) -> NewProject:
         source_guesses={0: found.guesses},
         detected_roles=found.roles,
     )
-    return NewProject(name, str(path), str(takes), embedded, found, licence_hints=hints)
+    return NewProject(name, str(path), shown(url) if url else str(takes), embedded, found, licence_hints=hints)
 
 
 def _by_preset(arguments: Arguments, name: str) -> NewProject:
@@ -109,6 +116,7 @@ def _by_preset(arguments: Arguments, name: str) -> NewProject:
     from ambulo.database.fetch import make_project
     from ambulo.database.licences import licence_hints
     from ambulo.database.preset import load_preset
+    from ambulo.database.remote.addresses import as_url
     from ambulo.errors import ProjectError
 
     takes = arguments.source
@@ -117,6 +125,12 @@ def _by_preset(arguments: Arguments, name: str) -> NewProject:
             "a preset needs a folder of takes",
             key="preset",
             remedy=f"add --from FOLDER, or fetch them: ambulo fetch {name}",
+        )
+    if as_url(takes) is not None:
+        raise ProjectError(
+            "a preset is for takes in a folder of this machine",
+            key="preset",
+            remedy="copy the takes here, or leave --preset out",
         )
     preset = load_preset(name)
     found = discover(takes)

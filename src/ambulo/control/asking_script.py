@@ -63,7 +63,7 @@ def parse_event(text: str) -> tuple[str, float]:
     """
     tag, _, seconds = text.rpartition("@")
     try:
-        at = float(seconds)
+        at = -1.0 if "_" in seconds else float(seconds)
     except ValueError:
         at = -1.0
     if not tag or not 0.0 <= at < 1e6:

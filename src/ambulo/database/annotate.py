@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from ambulo.database.annotation_settings import MIRRORED
+from ambulo.database.annotation_settings import COMPUTED_CHANNELS, MIRRORED
 from ambulo.database.catalog import FrameNumber, FrameRange
 from ambulo.database.project import Project
 from ambulo.database.records import ClipRecord
@@ -115,8 +115,25 @@ def _check_exclusive(notes: Sequence[TagNote], take: Take) -> None:
             path=tag_file_of(take.path) if lines else take.path,
             line=max(lines, default=None),
             key="tags.exclusive",
-            remedy="let one range stop where the other starts, or take the group out of ambulo.toml",
+            remedy=_way_out(one, other),
         )
+
+
+def _way_out(one: TagNote, other: TagNote) -> str:
+    """What to do about two tags that exclude each other, by where they come from."""
+    ways = []
+    for note in (one, other):
+        if note.origin == "name":
+            ways.append(f"rename the file or take 'name' out of the source's tags_from for {note.range.tag!r}")
+        elif note.origin == "folder":
+            ways.append(f"rename the folder or take 'folder' out of the source's tags_from for {note.range.tag!r}")
+        elif note.origin == "style":
+            ways.append("name the tag of the base in `without` of the style")
+        elif note.origin == "project":
+            ways.append(f"take {note.range.tag!r} out of the source's tags")
+    if one.origin == other.origin == "file":
+        ways.append("let one range stop where the other starts")
+    return ", or ".join([*dict.fromkeys(ways), "take the group out of ambulo.toml"])
 
 
 def _said(note: TagNote) -> str:
@@ -136,6 +153,14 @@ def _numbers(project: Project, take: Take) -> list[NumberNote]:
     if file.exists():
         for row in read_channel_rows(file):
             channel = project.channels.get(row.range.channel)
+            if row.range.channel in COMPUTED_CHANNELS:
+                raise ProjectError(
+                    f"{row.range.channel!r} is computed from the motion, and cannot be said",
+                    path=file,
+                    line=row.line,
+                    key="channel",
+                    remedy="take the row out, or give the number another name",
+                )
             if channel is None:
                 raise ProjectError(
                     f"the project has no channel {row.range.channel!r}; "
@@ -149,7 +174,12 @@ def _numbers(project: Project, take: Take) -> list[NumberNote]:
                 fault = None if value is None else channel.fault(value)
                 if fault is not None:
                     raise ProjectError(
-                        f"{row.range.channel} is {fault}", path=file, line=row.line, key=row.range.channel
+                        f"{row.range.channel} is {fault}",
+                        path=file,
+                        line=row.line,
+                        key=row.range.channel,
+                        remedy="correct the value, or the minimum and maximum of "
+                        f"[channels.{row.range.channel}] in ambulo.toml",
                     )
             notes.append(NumberNote(row.range, "file", row.line))
     if take.style is not None:

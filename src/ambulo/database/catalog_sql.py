@@ -73,6 +73,10 @@ def select(folder: Path, sql: str, *, limit: int = 1000, seconds: float = SECOND
                 key="sql",
                 remedy="ask for less (does a recursive SELECT end?), or give it more time: --seconds",
             ) from None
-        remedy = "only SELECT is possible" if "not authorized" in str(error) else "see `SELECT * FROM documentation`"
+        remedy = "see `SELECT * FROM documentation`"
+        if "one statement" in str(error):
+            remedy = "write one statement, without a semicolon inside"
+        elif "not authorized" in str(error):
+            remedy = "only SELECT is possible"
         raise QueryError(f"SQLite refuses: {error}", path=folder / CATALOG, key="sql", remedy=remedy) from None
     return SqlRows(columns, tuple(rows[:limit]), len(rows) > limit)

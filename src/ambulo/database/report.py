@@ -161,10 +161,7 @@ def report_of(
         for number in used
         for note in (*state.records[number].notes, *state.notes.get(number, ()))
         if note.warning
-    ) + tuple(
-        TakeWarning(orphan.label, "no_take", f"there is no take beside this file; {orphan.remedy}")
-        for orphan in orphans
-    )
+    ) + tuple(TakeWarning(orphan.label, "no_take", f"{orphan.why}; {orphan.remedy}") for orphan in orphans)
     summary = state.summary
     return BuildReport(
         name=name,

@@ -99,15 +99,11 @@ def project_status(project: Project, folder: Path | None = None) -> ProjectStatu
     except ProjectError as error:
         if not (error.key or "").startswith("stylise."):
             raise
-        impossible = [
-            FileStatus(PROJECT_FILE, "wrong", error.message, error.remedy or "correct the table", error.line)
-        ]
+        impossible = [FileStatus(PROJECT_FILE, "wrong", error.message, error.remedy or "correct the table", error.line)]
         project = msgspec.structs.replace(project, stylise=[])
         takes = find_all_takes(project)
     now = current_inputs(project, Hasher(read_stamps(folder)))
-    files = [
-        FileStatus(o.label, "no_take", "there is no take beside this file", o.remedy) for o in find_orphans(project)
-    ]
+    files = [FileStatus(o.label, "no_take", o.why, o.remedy) for o in find_orphans(project)]
     manifest: Manifest | None = None
     state: BuildState | None = None
     reasons: tuple[str, ...] = ()

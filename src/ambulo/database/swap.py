@@ -90,13 +90,31 @@ def swap_in(staging: Path, folder: Path) -> None:
 
 
 class BuildLock:
-    """One build of a project at a time. The system drops the lock when its holder dies, so it never goes stale."""
+    """One build of a project at a time. The system drops the lock when its holder dies, so it never goes stale.
+
+    Its file stays beside a database; where a build failed and there is none, it goes.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._path = folder.with_name(folder.name + ".lock")
         self._descriptor = -1
 
     def __enter__(self) -> BuildLock:
+        self._take()
+        # Who held it before may have removed its file in between; then others lock another one.
+        while not self._is_ours():
+            os.close(self._descriptor)
+            self._take()
+        return self
+
+    def _is_ours(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
+        except FileNotFoundError:
+            return False
+
+    def _take(self) -> None:
         try:
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         except FileNotFoundError:
@@ -118,12 +136,17 @@ class BuildLock:
             raise DatabaseError(
                 "another build of this project is running", path=self._path, remedy="wait until it is done"
             ) from None
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        nothing = not (self._folder.exists() or previous_of(self._folder).exists())
+        if nothing and os.name != "nt":  # an open file has no name to lose on Windows, so there it goes afterwards
+            self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
+        if nothing and os.name == "nt":
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
 
 
 if sys.platform == "win32":

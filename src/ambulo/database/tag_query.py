@@ -46,6 +46,7 @@ COMPARISONS: dict[str, Callable[[NDArray[np.float32], float], NDArray[np.bool_]]
 _NEAR = ("before", "after", "within")
 _WORDS = ("and", "or", "not")
 _DEEPEST = 64
+_SHOWN = 40
 
 
 class TagQuery:
@@ -271,10 +272,15 @@ class _Parser:
         return self._here.kind == "word" and self._here.text.lower() == word
 
     def _fail(self, message: str, place: int) -> QueryError:
+        begin, end = max(place - _SHOWN, 0), min(place + _SHOWN, len(self.text))
+        if len(self.text) <= 3 * _SHOWN:
+            begin, end = 0, len(self.text)
+        shown = f"{'...' * (begin > 0)}{self.text[begin:end]}{'...' * (end < len(self.text))}"
         return QueryError(
-            f"{message}, at character {place + 1} of the query {self.text!r}",
+            f"{message}, at character {place + 1} of the query {shown!r}",
             key="query",
-            remedy='write tags with and, or, not and brackets, before("tag", seconds), or number > value',
+            remedy='write tags with and, or, not and brackets, before("tag", seconds), or number > value; a tag '
+            'that is called like one of these words stands in quotes, "and"',
         )
 
     def _any(self) -> TagQuery:
@@ -294,7 +300,7 @@ class _Parser:
     def _not(self) -> TagQuery:
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise self._fail("too many brackets and nots in each other", self._here.place)
+            raise self._fail(f"too many brackets and nots in each other, more than {_DEEPEST}", self._here.place)
         try:
             if self._is_word("not"):
                 self._take()
@@ -345,7 +351,7 @@ class _Parser:
 
     def _number(self, token: _Token) -> float:
         try:
-            value = float(token.text)
+            value = math.nan if "_" in token.text else float(token.text)  # Python takes 1_000 for a thousand
         except ValueError:
             value = math.nan
         if token.kind != "word" or not math.isfinite(value):

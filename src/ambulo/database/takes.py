@@ -160,21 +160,28 @@ def project_of_take(path: Path) -> tuple[Project, Take] | None:
 
 
 class Orphan(NamedTuple):
-    """A file of annotations beside which there is no take.
+    """A file of annotations that belongs to no take.
 
     Attributes:
         label: the file, as the project would name it.
         path: where it lies.
         remedy: what can be done.
+        why: what is wrong with it.
     """
 
     label: str
     path: Path
     remedy: str
+    why: str = "there is no take beside this file"
+
+
+_MISNAMED = re.compile(r"\.(tag|channel)s?\.(?:csv|tsv|txt)$", re.IGNORECASE)
 
 
 def find_orphans(project: Project) -> list[Orphan]:
     """Files of tags and numbers in the sources' folders that belong to no file of motion, in the project or not."""
+    from ambulo.formats.registry import is_motion_name
+
     found: dict[str, Orphan] = {}
     for source in project.sources:
         url = as_url(source.path)
@@ -191,8 +198,15 @@ def find_orphans(project: Project) -> list[Orphan]:
         annotated: list[tuple[str, Path, str]] = []
         for relative, path, _ in walk_files(root):
             ending = next((end for end in ANNOTATION_ENDINGS if path.name.endswith(end)), None)
-            if ending is None:
-                stems.setdefault(path.parent, set()).add(path.stem)
+            slip = None if ending else _MISNAMED.search(path.name)
+            if slip is not None:
+                meant = f"{path.name[: slip.start()]}.{slip[1].lower()}s.csv"
+                label = printable(prefix + relative)
+                why = "its name ends like that of a file of annotations, but is none, and nobody reads it"
+                found.setdefault(label, Orphan(label, path, f"call it {meant}", why))
+            elif ending is None:
+                if is_motion_name(path):
+                    stems.setdefault(path.parent, set()).add(path.stem)
             else:
                 annotated.append((relative, path, path.name.removesuffix(ending)))
         for relative, path, stem in annotated:

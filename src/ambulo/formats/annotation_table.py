@@ -30,7 +30,11 @@ def decode_table(data: bytes, path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ProjectError(f"is not UTF-8 text (byte {error.start})", path=path, remedy="save it as UTF-8") from None
+        wide = data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:64]
+        what = "is UTF-16 text, not UTF-8" if wide else f"is not UTF-8 text (byte {error.start})"
+        line = None if wide else data.count(b"\n", 0, error.start) + 1
+        remedy = "save it as UTF-8; in Excel as 'CSV UTF-8 (comma delimited)'"
+        raise ProjectError(what, path=path, line=line, remedy=remedy) from None
 
 
 def read_table(path: Path) -> str:
@@ -111,6 +115,14 @@ def _check_header(
     header: list[str], content: str, path: Path, line: int, required: Sequence[str], optional: Sequence[str]
 ) -> None:
     lead = ",".join(required)
+    if content.count(";") >= len(required) - 1:
+        raise ProjectError(
+            "its cells are parted by semicolons, not by commas",
+            path=path,
+            line=line,
+            remedy="put commas in their place, and points into its numbers (spreadsheets set to a language that writes "
+            "1,5 save semicolons: change the separator when saving, or the region)",
+        )
     if header[: len(required)] != list(required):
         raise ProjectError(
             f"the first row is {content!r}, not {lead!r}",
@@ -174,7 +186,14 @@ def span_cells(row: TableRow, path: Path) -> tuple[float | None, float | None]:
         ProjectError: it stops before it starts.
     """
     start, stop = (seconds_cell(row.cells[column], column, path, row.line) for column in ("start", "stop"))
-    if start is not None and stop is not None and stop <= start:
+    if start is not None and start == stop:
+        raise ProjectError(
+            f"the range is empty: it starts and stops at {start} s",
+            path=path,
+            line=row.line,
+            remedy="let it stop later: the stop itself is not in the range any more",
+        )
+    if start is not None and stop is not None and stop < start:
         raise ProjectError(
             f"the range stops at {stop} s, before it starts at {start} s",
             path=path,
@@ -206,6 +225,6 @@ def seconds_text(seconds: float | None) -> str:
 
 def _float(cell: str) -> float:
     try:
-        return float(cell)
+        return math.nan if "_" in cell else float(cell)  # Python takes 1_000 for a thousand, nobody else does
     except ValueError:
         return math.nan

@@ -99,7 +99,9 @@ def settle(take: Path, chosen: Callable[[Proposal], bool], *, accept: bool) -> l
         raise ProjectError(
             "nothing is proposed for this take" if not proposals else "none of its proposals is meant",
             path=file,
-            remedy=f"proposed, with their confidence: {', '.join(there[:8])}{more}" if there else "run `ambulo autotag` on the project",
+            remedy=f"proposed, with their confidence: {', '.join(there[:8])}{more}"
+            if there
+            else "run `ambulo autotag` on the project",
         )
     if accept:
         document = TagDocument(tag_file_of(take))

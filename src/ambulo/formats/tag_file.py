@@ -35,6 +35,7 @@ from ambulo.formats.annotation_table import (
 TAG_FILE_ENDING = ".tags.csv"
 COLUMNS = ("start", "stop", "tag")
 MORE_COLUMNS = ("priority", "bonus", "clip")
+COPIES = "mirrored"
 PRIORITY_LIMIT = 1000
 BONUS_LIMIT = 1e6
 _TAG = re.compile(r"[^\W_][\w+-]*", re.UNICODE)
@@ -120,6 +121,14 @@ def parse_tags(text: str, path: Path) -> list[TagRow]:
     for row in parse_table(text, path, COLUMNS, MORE_COLUMNS):
         start, stop = span_cells(row, path)
         tag = check_tag(row.cells["tag"], path=path, line=row.line)
+        if tag == COPIES:
+            raise ProjectError(
+                f"{COPIES!r} is carried by mirrored copies, and by nothing else",
+                path=path,
+                line=row.line,
+                key="tag",
+                remedy="choose another tag",
+            )
         priority = number_cell(row.cells["priority"] or "0", "priority", path, row.line)
         if not priority.is_integer() or abs(priority) > PRIORITY_LIMIT:
             raise ProjectError(

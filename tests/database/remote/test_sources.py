@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ambulo.cli.main import run
+from ambulo.database.project import load_project
 from ambulo.database.remote.sources import mirror_folder
 from ambulo.errors import ProjectError
 from ambulo.matching.build import build
@@ -48,6 +50,18 @@ def test_a_bucket_is_built_as_a_folder_is_and_only_changes_are_fetched(bucket, t
     assert not (copies / "styles" / "walk_b.bvh").exists()
     assert (copies / "walk_a.bvh").read_bytes() == (tmp_path / "new.bvh").read_bytes()
     assert times[copies / "walk_a.bvh"] != (copies / "walk_a.bvh").stat().st_mtime_ns
+
+
+def test_a_project_is_made_of_takes_in_a_bucket(bucket, tmp_path, capsys):
+    bucket.put(str(write_take(tmp_path / "walk_a.bvh")), "moves/takes/walk_a.bvh")
+    assert run(["new", str(tmp_path / "p"), "--from", URL]) == 0
+    assert URL in capsys.readouterr().out
+    assert load_project(tmp_path / "p").sources[0].path == URL
+    assert build(tmp_path / "p").used == 1
+    assert run(["new", str(tmp_path / "q"), "--from", "s3://no-such-bucket/takes"]) == 2
+    said = capsys.readouterr().err
+    assert "s3://no-such-bucket/takes" in said and "check the address" in said
+    assert not (tmp_path / "q" / "ambulo.toml").exists()
 
 
 def test_one_file_may_be_a_source(bucket, tmp_path):
