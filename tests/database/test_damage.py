@@ -203,7 +203,7 @@ def flip_a_bit(path: Path) -> None:
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("name", ["frames/rotations.safetensors", "catalog.sqlite"])
+@pytest.mark.parametrize("name", ["frames/rotations.safetensors", "catalog.sqlite", "frames/pieces.safetensors"])
 def test_a_flipped_bit_is_found_by_checksums_and_not_handed_on(make_project: Make, name: str) -> None:
     project = make_project("walk_a.bvh", "run_b.bvh")
     build_frames(project)
@@ -215,6 +215,11 @@ def test_a_flipped_bit_is_found_by_checksums_and_not_handed_on(make_project: Mak
         verify_files(folder, read_manifest(folder))
     assert caught.value.path == folder / name
     assert caught.value.remedy
+    assert not build_frames(project).up_to_date  # what the remedy says mends it
+    verify_files(folder, read_manifest(folder))
+    assert content(folder) == whole
+    assert build_frames(project).up_to_date
+    flip_a_bit(folder / name)
     (project / "takes" / "walk_a.tags.csv").write_text("start,stop,tag\n0,0.5,injured\n")
     build_frames(project)
     verify_files(folder, read_manifest(folder))

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ambulo.database.annotate import TakeAnnotations, read_annotations
 from ambulo.database.assemble import lay_out, summarize
-from ambulo.database.build_files import kept_own_stamps, own_stamps, read_stamps, read_state, write_stamps
+from ambulo.database.build_files import own_stamps, read_stamps, read_state, touched_files, write_stamps
 from ambulo.database.engines.engine import create_engine
 from ambulo.database.fingerprints import database_code, project_content
 from ambulo.database.licences import licences_of_build
-from ambulo.database.manifest import list_files, read_manifest, refuse_newer
+from ambulo.database.manifest import list_files, read_manifest, refuse_newer, verify_files
 from ambulo.database.old_database import CarriedFrames, OldDatabase
 from ambulo.database.preparation import Preparation
 from ambulo.database.problems import problems_of, refuse_problems
@@ -100,7 +100,7 @@ def build_frames(
             if strict:
                 refuse_problems(project.path, problems_of(takes, state.records, state.excluded), strict=True)
             with suppress(OSError):  # a project that cannot be written to is up to date all the same
-                write_stamps(folder, {**hasher.stamps, **kept_own_stamps(read_stamps(folder))})
+                write_stamps(folder, {**hasher.stamps, **own_stamps(folder, read_manifest(folder))})
             return _report(project, folder, takes, state, began, up_to_date=True)
         staging = staging_of(folder)
         old = None if state is None else OldDatabase.open(folder, state)
@@ -149,11 +149,15 @@ def _report(
 
 
 def _is_current(folder: Path, inputs: Inputs, state: BuildState) -> bool:
+    """Whether a database is what a build would make, and holds what was written: what was touched since is read."""
     try:
         manifest = check_sound(folder)
-    except DatabaseError:
+        if manifest.digest != inputs.digest or state.inputs != inputs:
+            return False
+        verify_files(folder, manifest, touched_files(folder, manifest, manifest.checksums, read_stamps(folder)))
+    except (DatabaseError, OSError):
         return False
-    return manifest.digest == inputs.digest and state.inputs == inputs
+    return True
 
 
 def _write(

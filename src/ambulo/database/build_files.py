@@ -62,11 +62,6 @@ def touched_files(folder: Path, manifest: Manifest, names: Iterable[str], stamps
     return touched
 
 
-def kept_own_stamps(stamps: dict[str, Stamp]) -> dict[str, Stamp]:
-    """The stamps of a database's own files among others."""
-    return {name: stamp for name, stamp in stamps.items() if name.startswith(_OWN)}
-
-
 def write_stamps(folder: Path, stamps: dict[str, Stamp]) -> None:
     """Keep the stamps for the next build. They speak of this machine only and are no part of the database's content."""
     temporary = folder / (STAMPS_FILE + ".new")
