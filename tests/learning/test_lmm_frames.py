@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,19 @@ def test_every_pool_is_drawn_as_often_and_every_row_of_it() -> None:
     assert_array_equal(rows, [5, 6, 100, 101, 102, 103])
     assert_array_equal(counts, [2000, 2000, 1000, 1000, 1000, 1000])
     assert pick(np.array([0.999999999]), pools)[0] == 103
+    rows, counts = np.unique(pick(draws, pools, 0.25), return_counts=True)
+    assert_array_equal(rows, [5, 6, 100, 101, 102, 103])
+    assert_allclose(counts, [1000, 1000, 1500, 1500, 1500, 1500], atol=2)
+    assert_array_equal(pick(draws, pools[1:], 0.25), pick(draws, pools[1:]))  # nothing is known, or nothing is new
+
+
+def test_new_frames_are_many_at_first_and_their_own_share_in_the_end(data: Any) -> None:
+    fresh = np.zeros(len(data.frames.frames), np.bool_)
+    fresh[: len(fresh) // 5] = True
+    frames = replace(data.frames, fresh=fresh)
+    shares = [frames.fresh_share(progress) for progress in (0.0, 0.5, 1.0)]
+    assert 0.6 < shares[0] < 0.75 and shares[0] > shares[1] > shares[2] == fresh.mean()
+    assert data.frames.fresh_share(0.0) is None
 
 
 def test_tags_choose_the_frames(data: Any) -> None:

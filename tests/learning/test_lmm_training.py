@@ -16,14 +16,16 @@ from numpy.testing import assert_array_equal
 from ambulo.cli.main import run
 from ambulo.database.database import Database
 from ambulo.errors import LearningError
+from ambulo.learning.checkpoints import read_checkpoint
 from ambulo.learning.curve import read_curve
 from ambulo.learning.lmm_data import make_data, refuse_other_schema
 from ambulo.learning.lmm_decompressor import DecompressorTask
+from ambulo.learning.lmm_finetuning import finetuned
 from ambulo.learning.lmm_model import MANIFEST, NETWORKS, load_model, save_model
 from ambulo.learning.lmm_presets import PRESETS, find_preset
 from ambulo.learning.lmm_queries import QueryMix, draw_queries, record_queries
 from ambulo.learning.lmm_stages import Stages
-from ambulo.learning.lmm_training import train_lmm, with_activations
+from ambulo.learning.lmm_training import WEIGHTS, load_weights, train_lmm, with_activations
 
 
 @pytest.fixture
@@ -136,14 +138,59 @@ def test_it_goes_on_with_clips_that_were_added(own_project: Path, preset: Any) -
         train_lmm(own_project, preset=preset, finetune=True)
     assert run(["build", str(own_project), "--jobs", "1", "--json"]) == 0
     before = load_model(own_project / "models" / "lmm")
+    shutil.copytree(own_project / "models" / "lmm", own_project / "models" / "parts")
+    known = load_weights(own_project / "models" / "lmm" / "training" / WEIGHTS)
     report = train_lmm(own_project, preset=preset, finetune=True)
     after = load_model(own_project / "models" / "lmm")
-    assert report.finetuned and set(report.steps.values()) == {5}
+    goes_on = finetuned(preset, moments=True)
+    assert report.finetuned
+    assert report.steps == {name: goes_on.trained(name).steps for name in ("decompressor", "stepper", "projector")}
     # Features are compared as before, although the database has other means and scales now.
     assert_array_equal(after.feature_mean, before.feature_mean)
     assert_array_equal(after.feature_coefficients, before.feature_coefficients)
     assert len(after.manifest.clips) > len(before.manifest.clips)
     assert after.manifest.database_digest == Database.open(own_project).digest
+    # Latents keep their meaning: the compressor stays as it was, the decompressor does not.
+    weights = load_weights(own_project / "models" / "lmm" / "training" / WEIGHTS)
+    for key, value in known.items():
+        if key.startswith("autoencoder.compressor."):
+            assert_array_equal(weights[key], value)
+    learned = "autoencoder.decompressor.layers.0.weight"
+    assert not np.array_equal(weights[learned], known[learned])
+    # Stopped on the way and resumed, it ends with the same bytes.
+    with pytest.raises(LearningError, match="stopped after 3 steps"):
+        train_lmm(own_project, preset=preset, name="parts", finetune=True, stop=lambda step: step == 3)
+    train_lmm(own_project, preset=preset, name="parts", finetune=True, resume=True)
+    models = own_project / "models"
+    assert (models / "lmm" / NETWORKS).read_bytes() == (models / "parts" / NETWORKS).read_bytes()
+
+
+def test_going_on_begins_with_the_moments(trained: Any, data: Any, preset: Any, tmp_path: Path) -> None:
+    weights = load_weights(Path(trained.folder) / "training" / WEIGHTS)
+    kept = {key.removeprefix("moments.stepper."): v for key, v in weights.items() if key.startswith("moments.stepper.")}
+    assert {key.rpartition(".")[2] for key in kept} == {"exp_avg", "exp_avg_sq", "step"}
+    goes_on = finetuned(preset, moments=True)
+    stages = Stages(data, goes_on, tmp_path, "x", previous=weights, stop=lambda step: True)
+    stages.latents = np.zeros((len(data.frames.frames), 12), np.float32)
+    with pytest.raises(LearningError, match="stepper was stopped after 1 step"):
+        stages.train_stepper()
+    _, tensors = read_checkpoint(tmp_path / "stepper")
+    steps = {float(value) for key, value in tensors.items() if key.endswith(".step")}
+    assert steps == {preset.stepper_training.steps + 1.0}
+
+
+def test_a_preset_to_go_on_with_takes_a_tenth(preset: Any) -> None:
+    for name in PRESETS:
+        whole, part = find_preset(name), finetuned(find_preset(name), moments=True)
+        windows = part.stepper.window / whole.stepper.window
+        for stage in ("decompressor", "stepper", "projector"):
+            one, other = whole.trained(stage), part.trained(stage)
+            work = other.steps * other.batch / (one.steps * one.batch) * (windows if stage == "stepper" else 1.0)
+            assert work < 0.11, (name, stage)
+            assert other.rate(0.0) > other.rate(0.5) > other.rate(1.0) > 0.0
+    assert finetuned(preset, moments=False).stepper_training.rate(0.0) < finetuned(preset, True).stepper_training.rate(
+        0
+    )
 
 
 def test_stale_databases_are_refused(own_project: Path, preset: Any) -> None:

@@ -18,6 +18,7 @@ from ambulo.errors import LearningError
 from ambulo.learning.checkpoints import CHECKPOINT, read_checkpoint
 from ambulo.learning.config import TrainConfig
 from ambulo.learning.curve import CURVE, read_curve
+from ambulo.learning.optimizers import name_moments
 from ambulo.learning.training import train
 
 torch = pytest.importorskip("torch", reason="the extra `learn` is not installed")
@@ -197,6 +198,34 @@ def test_one_cycle_rises_and_falls() -> None:
     config = TrainConfig(steps=1, learning_rate=2.0, warmup=0.25, final_rate=0.01)
     rates = [config.rate(part) for part in (0.0, 0.125, 0.25, 0.625, 1.0)]
     assert rates[0] < rates[1] < rates[2] == 2.0 and rates[2] > rates[3] > rates[4] == pytest.approx(0.02)
+
+
+def test_wsd_rises_stays_and_falls_in_a_line() -> None:
+    config = TrainConfig(steps=1, learning_rate=2.0, schedule="wsd", warmup=0.25, decay=0.5, final_rate=0.01)
+    rates = [config.rate(part) for part in (0.0, 0.125, 0.25, 0.5, 0.75, 1.0)]
+    assert rates[0] < rates[1] < rates[2] == rates[3] == 2.0
+    assert rates[4] == pytest.approx(0.5 * (2.0 + 0.02)) and rates[5] == pytest.approx(0.02)
+
+
+def test_another_training_begins_with_the_moments_of_what_it_still_learns(regression: Any, tmp_path: Path) -> None:
+    first = regression()
+    train(first, CONFIG, tmp_path / "first")
+    moments = name_moments(first.model, tensors_of(tmp_path / "first"))
+    task = regression()
+    task.model.load_state_dict(first.model.state_dict())
+    for parameter in task.model[0].parameters():
+        parameter.requires_grad_(False)
+    train(task, replace(CONFIG, steps=1), tmp_path / "next", moments=moments)
+    assert torch.equal(task.model[0].weight, first.model[0].weight)
+    after = name_moments(task.model, tensors_of(tmp_path / "next"))
+    assert {name.split(".")[0] for name in after} == {"3"} and float(after["3.weight.step"]) == 21.0
+    # exp_avg moves by a tenth of its way to one gradient: it was not nothing before.
+    assert float((after["3.weight.exp_avg"] - 0.9 * moments["3.weight.exp_avg"]).abs().max()) > 0.0
+    same = torch.nn.functional.cosine_similarity(
+        after["3.weight.exp_avg"].flatten(), moments["3.weight.exp_avg"].flatten(), dim=0
+    )
+    assert float(same) > 0.5
+    train(task, replace(CONFIG, steps=1), moments={"3.weight.exp_avg": torch.zeros(7)})  # of another shape: not taken
 
 
 SCRIPT = """

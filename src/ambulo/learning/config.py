@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ambulo.errors import LearningError, nearest_names
 
 OPTIMIZERS = ("adamw", "adam", "sgd")
-SCHEDULES = ("one_cycle", "cosine", "exponential", "constant")
+SCHEDULES = ("one_cycle", "wsd", "cosine", "exponential", "constant")
 PRECISIONS = ("float32", "bfloat16")
 
 
@@ -25,9 +25,11 @@ class TrainConfig:
         weight_decay: of ``adamw`` (decoupled).
         betas: of Adam.
         amsgrad: of Adam; the maximum of past second moments.
-        schedule: ``one_cycle`` (linear rise over ``warmup``, then a cosine down to ``final_rate``), ``cosine`` (the
-            same without a rise), ``exponential`` (down to ``final_rate`` by equal factors) or ``constant``.
-        warmup: part of the run in which the rate rises, for ``one_cycle``.
+        schedule: ``one_cycle`` (linear rise over ``warmup``, then a cosine down to ``final_rate``), ``wsd`` (the same
+            rise, then constant, and a line down to ``final_rate`` over ``decay``), ``cosine`` (``one_cycle`` without a
+            rise), ``exponential`` (down to ``final_rate`` by equal factors) or ``constant``.
+        warmup: part of the run in which the rate rises, for ``one_cycle`` and ``wsd``.
+        decay: part of the run in which it falls, for ``wsd``.
         final_rate: the last rate as a part of ``learning_rate``.
         clip_norm: gradients are scaled down to this norm; 0 leaves them.
         precision: ``bfloat16`` computes products in it (weights stay float32).
@@ -52,6 +54,7 @@ class TrainConfig:
     amsgrad: bool = False
     schedule: str = "one_cycle"
     warmup: float = 0.05
+    decay: float = 0.2
     final_rate: float = 0.001
     clip_norm: float = 0.0
     precision: str = "float32"
@@ -81,7 +84,7 @@ class TrainConfig:
             value = getattr(self, key)
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise LearningError(f"{key} must be a positive number, not {value}", key=key)
-        for key in ("weight_decay", "clip_norm", "warmup"):
+        for key in ("weight_decay", "clip_norm", "warmup", "decay"):
             value = getattr(self, key)
             if not (math.isfinite(value) and value >= 0):
                 raise LearningError(f"{key} must be zero or more, not {value}", key=key)
@@ -94,8 +97,11 @@ class TrainConfig:
             return self.learning_rate
         if self.schedule == "exponential":
             return self.learning_rate * math.pow(self.final_rate, progress)
-        rise = self.warmup if self.schedule == "one_cycle" else 0.0
+        rise = self.warmup if self.schedule in ("one_cycle", "wsd") else 0.0
         if progress < rise:
             return self.learning_rate * (0.04 + 0.96 * progress / rise)
+        if self.schedule == "wsd":
+            fall = min((1.0 - progress) / max(self.decay, 1e-9), 1.0)
+            return self.learning_rate * (self.final_rate + (1.0 - self.final_rate) * fall)
         fall = 0.5 * (1.0 + math.cos(math.pi * (progress - rise) / max(1.0 - rise, 1e-9)))
         return self.learning_rate * (self.final_rate + (1.0 - self.final_rate) * fall)

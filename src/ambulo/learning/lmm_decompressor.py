@@ -120,18 +120,22 @@ class DecompressorTask:
         self.space.to(device)
         self.device = device
 
-    def batch(self, random: np.random.Generator, size: int) -> dict[str, torch.Tensor]:
-        """Windows: rows ``[2 * size, ...]``, all first frames and then all second ones."""
-        starts = pick(random.random(size), self.pools)
-        return self.rows(np.concatenate([starts, starts + 1]))
+    def batch(self, random: np.random.Generator, size: int) -> NDArray[np.float64]:
+        """Numbers that choose windows: how many of them are new is known when the loss is asked for."""
+        return random.random(size)
 
     def rows(self, rows: NDArray[np.int64]) -> dict[str, torch.Tensor]:
         """The data of some rows."""
         index = torch.from_numpy(rows).to(self.device)
         return {name: array.index_select(0, index) for name, array in self.data.items()}
 
-    def loss(self, batch: dict[str, torch.Tensor], progress: float) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def loss(self, batch: NDArray[np.float64], progress: float) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """See :class:`~ambulo.learning.training.Task`."""
+        starts = pick(batch, self.pools, self.frames.fresh_share(progress))
+        return self.loss_of(self.rows(np.concatenate([starts, starts + 1])))
+
+    def loss_of(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """The loss and its parts on rows ``[2 * size, ...]``, all first frames of windows and then all second ones."""
         latent = self.model.compressor(batch["inputs"])
         found = self.model.decompressor(torch.cat([batch["features"], latent], dim=1))
         poses, columns, rate = batch["poses"], self.frames.layout.columns, self.frames.rate

@@ -63,20 +63,34 @@ class LmmFrames:
         return np.flatnonzero(fits & (inside == (length if held_out else 0)))
 
     def window_pools(self, length: int) -> tuple[NDArray[np.int64], ...]:
-        """Windows to train on, in pools that are drawn from equally often: those of new frames, and all others."""
+        """Windows to train on, in pools: those of new frames, and all others; see :meth:`fresh_share`."""
         starts = self.window_starts(length)
         if self.fresh is None:
             return (starts,)
         is_fresh = self.fresh[starts]
         return tuple(pool for pool in (starts[is_fresh], starts[~is_fresh]) if len(pool))
 
+    def fresh_share(self, progress: float) -> float | None:
+        """Part of a batch that is drawn of new frames, at a part of a run: most of it at the beginning, and at the end,
+        when a model settles, what they are of all frames. None where a model begins anew."""
+        if self.fresh is None:
+            return None
+        own = float(self.fresh.mean())
+        return own + 0.6 * (1.0 - own) * (1.0 - progress)
 
-def pick(draws: NDArray[np.float64], pools: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
-    """One row a number in [0, 1), each pool as often as any other."""
-    scaled = draws * len(pools)
-    which = np.minimum(scaled.astype(np.int64), len(pools) - 1)
+
+def pick(
+    draws: NDArray[np.float64], pools: tuple[NDArray[np.int64], ...], first: float | None = None
+) -> NDArray[np.int64]:
+    """One row a number in [0, 1): of the first of two pools with the chance ``first``; without it, of each pool as
+    often as of any other."""
+    shares = np.full(len(pools), 1.0 / len(pools))
+    if first is not None and len(pools) == 2:
+        shares[:] = first, 1.0 - first
+    ends = np.cumsum(shares)
+    which = np.minimum(np.searchsorted(ends, draws, side="right"), len(pools) - 1)
     sizes = np.array([len(pool) for pool in pools])[which]
-    place = np.minimum(((scaled - which) * sizes).astype(np.int64), sizes - 1)
+    place = np.minimum(((draws - (ends - shares)[which]) / shares[which] * sizes).astype(np.int64), sizes - 1)
     chosen = np.empty(len(draws), np.int64)
     for number, pool in enumerate(pools):
         mine = which == number

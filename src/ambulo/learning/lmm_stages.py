@@ -17,13 +17,16 @@ import torch
 from numpy.typing import NDArray
 
 from ambulo.errors import AmbuloError, LearningError
+from ambulo.learning.checkpoints import read_checkpoint
 from ambulo.learning.lmm_data import LmmData, open_data
 from ambulo.learning.lmm_decompressor import Autoencoder, DecompressorTask
+from ambulo.learning.lmm_finetuning import MOMENTS
 from ambulo.learning.lmm_presets import LmmPreset
 from ambulo.learning.lmm_projector import ProjectorTask
 from ambulo.learning.lmm_queries import Queries, QueryMix, draw_queries, record_queries
 from ambulo.learning.lmm_stepper import StepperTask
 from ambulo.learning.network import Network
+from ambulo.learning.optimizers import name_moments
 from ambulo.learning.processes import in_group
 from ambulo.learning.progress import TrainProgress
 from ambulo.learning.training import TrainReport, train
@@ -47,7 +50,7 @@ class Stages:
         preset: sizes and settings.
         folder: for checkpoints and curves, one folder a network below it.
         identity: of data and seed, for resuming.
-        previous: weights to go on from; None begins anew.
+        previous: weights and moments to go on from; None begins anew.
         resume: go on from checkpoints.
         progress, stop: see :func:`ambulo.learning.training.train`.
         reports: of the finished trainings.
@@ -92,9 +95,15 @@ class Stages:
         self.models["stepper"] = task.model
 
     def train_decompressor(self) -> None:
-        """Train compressor and decompressor, and compute all latents."""
+        """Train compressor and decompressor, and compute all latents.
+
+        Where a model goes on, its compressor stays: latents keep their meaning for stepper and projector, and new poses
+        are made of the same components.
+        """
         model = Autoencoder(self.data.frames, self.preset.decompressor, self.preset.decompressor_training.seed)
         self._go_on(model, "autoencoder")
+        if self.previous is not None:
+            model.compressor.requires_grad_(False)
         task = DecompressorTask(self.data.frames, model=model)
         self._train("decompressor", task)
         self.latents = task.latents()
@@ -131,6 +140,16 @@ class Stages:
         """All weights, to go on from."""
         return {f"{name}.{key}": v for name, model in self.models.items() for key, v in model.state_dict().items()}
 
+    def moments(self) -> Weights:
+        """The optimisers' moments at the end of each training, from its checkpoint, to go on from."""
+        found: Weights = {}
+        for stage, report in self.reports.items():
+            assert report.checkpoint is not None
+            _, tensors = read_checkpoint(report.checkpoint.parent)
+            model = self.models["autoencoder" if stage == "decompressor" else stage]
+            found |= {f"{MOMENTS}.{stage}.{key}": value for key, value in name_moments(model, tensors).items()}
+        return found
+
     def _queries(self, count: int, seed: int, recorded: int, mix: QueryMix | None) -> Queries:
         """Queries with their answers, some of them recorded while motion matching plays this data."""
         data, springs = self.data, self.data.settings.simulation
@@ -158,8 +177,8 @@ class Stages:
     def _train(self, stage: str, task: Any) -> None:
         config = self.preset.trained(stage)
         report = train(
-            task, config, self.folder / stage, resume=self.resume, identity=self.identity, progress=self.progress,
-            stop=self.stop,
+            task, config, self.folder / stage, resume=self.resume, identity=self.identity,
+            moments=self._part_of_previous(f"{MOMENTS}.{stage}"), progress=self.progress, stop=self.stop,
         )  # fmt: skip
         self.report(stage, report)
         self.models["autoencoder" if stage == "decompressor" else stage] = task.model
@@ -174,9 +193,7 @@ class Stages:
         """The network of that name to go on from, its widths read from its weights."""
         if self.previous is None:
             return None
-        mine = {
-            key.removeprefix(f"{name}."): value for key, value in self.previous.items() if key.startswith(f"{name}.")
-        }
+        mine = self._part_of_previous(name)
         widths = [mine["layers.0.weight"].shape[1]]
         while f"layers.{len(widths) - 1}.weight" in mine:
             widths.append(mine[f"layers.{len(widths) - 1}.weight"].shape[0])
@@ -185,12 +202,15 @@ class Stages:
         network.load_state_dict(mine)
         return network
 
+    def _part_of_previous(self, name: str) -> Weights:
+        """What there is of that name to go on from, without the name."""
+        known = self.previous or {}
+        return {key.removeprefix(f"{name}."): value for key, value in known.items() if key.startswith(f"{name}.")}
+
     def _go_on(self, model: torch.nn.Module, name: str) -> None:
         if self.previous is None:
             return
-        mine = {
-            key.removeprefix(f"{name}."): value for key, value in self.previous.items() if key.startswith(f"{name}.")
-        }
+        mine = self._part_of_previous(name)
         own = model.state_dict()
         if {key: value.shape for key, value in own.items()} != {key: value.shape for key, value in mine.items()}:
             raise LearningError(

@@ -59,9 +59,10 @@ class StepperTask:
             spread = np.maximum(rates.std(axis=0), 1e-3)
             model.set_normalisation(values.mean(axis=0), self.values_std, rates.mean(axis=0), spread)
         self.model = model
+        self.fresh_share = frames.fresh_share
         self.pools = {length: frames.window_pools(length + 1) for length in self._lengths()}
-        held = frames.window_starts(self.sizes.window + 1, held_out=True)
-        self.held = held if len(held) else self.pools[self.sizes.window][0][::50]
+        held = frames.window_starts(_JUDGED + 1, held_out=True)
+        self.held = held if len(held) else frames.window_starts(_JUDGED + 1)[::50]
         self.held = self.held[:: max(len(self.held) // 1024, 1)]
         self._values = values
 
@@ -90,7 +91,9 @@ class StepperTask:
         length = self.window(progress)
         # One number of the batch draws several windows, apart by the golden ratio.
         copies = np.arange(max(round(self.sizes.window / length), 1))[:, None]
-        chosen = pick(((batch + copies * 0.6180339887498949) % 1.0).reshape(-1), self.pools[length])
+        chosen = pick(
+            ((batch + copies * 0.6180339887498949) % 1.0).reshape(-1), self.pools[length], self.fresh_share(progress)
+        )
         index = torch.from_numpy((chosen[:, None] + np.arange(length + 1)).T.reshape(-1)).to(self.device)
         true = self.values.index_select(0, index).reshape(length + 1, -1, self.values.shape[1])
         # The loop seeds torch anew in every step, so this noise is the same when a training is resumed.
@@ -120,8 +123,8 @@ class StepperTask:
         return torch.stack(states), torch.stack(rates)
 
     def validate(self) -> dict[str, float]:
-        """Mean error after 20 frames at most, in standard deviations, beside that of standing still."""
-        length = min(self.sizes.window, _JUDGED)
+        """Mean error after 20 frames, in standard deviations, beside that of standing still."""
+        length = _JUDGED
         index = torch.from_numpy((self.held[:, None] + np.arange(length + 1)).T.reshape(-1)).to(self.device)
         true = self.values.index_select(0, index).reshape(length + 1, -1, self.values.shape[1])
         found, _ = self.roll_out(true[0], length)

@@ -2,7 +2,7 @@
 
 The decompressor (with its compressor) comes first; its latents are what stepper and projector learn from, which can
 then be trained beside each other, one process each. With ``finetune`` a trained model goes on with clips that were
-added, half of each batch from them and half replayed from what it knows (S0.59).
+added, of which a batch has many at first and their own share in the end; the rest is replayed (S0.59).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ambulo.database.manifest import SkeletonRecord
 from ambulo.errors import LearningError
 from ambulo.learning.devices import choose_device, import_torch
 from ambulo.learning.lmm_data import LmmData, open_data, refuse_stale, with_fresh
+from ambulo.learning.lmm_finetuning import MOMENTS, finetuned
 from ambulo.learning.lmm_model import (
     TRAINING,
     ClipRecord,
@@ -43,9 +44,6 @@ Progress = Callable[[TrainProgress], None]
 
 MODELS = "models"
 WEIGHTS = "weights.safetensors"
-FINETUNE_PART, FINETUNE_RATE = 0.09, 0.5
-"""Of the steps (and queries) and of the learning rate of a full training, for fine-tuning: with opening the data it
-takes a tenth of the time."""
 
 
 class LmmReport(msgspec.Struct, frozen=True):
@@ -141,11 +139,11 @@ def train_lmm(
     data = keep_features(data, begun)
     data = with_fresh(data, {clip.name: clip.frames for clip in begun.manifest.clips})
     chosen = with_activations(chosen, begun.manifest)
-    queries = max(round(FINETUNE_PART * chosen.projector.queries), 1)
-    chosen = replace(chosen, projector=replace(chosen.projector, queries=queries))
+    previous = load_weights(folder / TRAINING / WEIGHTS)
+    chosen = finetuned(chosen, any(key.startswith(f"{MOMENTS}.") for key in previous))
     return _train(
-        data, folder, chosen.changed(FINETUNE_PART, FINETUNE_RATE), label, name, tags, begun, resume=resume,
-        precision=precision, device=device, seed=seed, project=None, began=began, progress=progress, stop=stop,
+        data, folder, chosen, label, name, tags, previous, resume=resume, precision=precision, device=device,
+        seed=seed, project=None, began=began, progress=progress, stop=stop,
     )  # fmt: skip
 
 
@@ -187,7 +185,7 @@ def _train(
     label: str,
     name: str,
     tags: Sequence[str],
-    begun: LmmModel | None,
+    previous: dict[str, torch.Tensor] | None,
     *,
     resume: bool,
     precision: str,
@@ -202,11 +200,10 @@ def _train(
 
     preset = preset.changed(device=device, seed=seed)
     training = folder / TRAINING
-    previous = load_weights(training / WEIGHTS) if begun is not None else None
     stages = Stages(
         data,
         preset,
-        training / "finetune" if begun is not None else training,
+        training / "finetune" if previous is not None else training,
         identity=f"{data.database.digest} {sorted(tags)} {seed}",
         previous=previous,
         resume=resume,
@@ -219,7 +216,7 @@ def _train(
         stages.run(project, tuple(tags), seed)
         model = _make_model(data, stages, name, tags, label, time.perf_counter() - began[0])
         if processes.is_first:
-            save_weights(training / WEIGHTS, stages.weights())
+            save_weights(training / WEIGHTS, stages.weights() | stages.moments())
             save_model(model, folder, precision)
         # What was written is read again, by the process that wrote it: others may lie on machines without that file.
         megabytes = processes.shared([load_model(folder).megabytes if processes.is_first else 0.0])[0]
@@ -228,7 +225,7 @@ def _train(
         name=name,
         folder=str(folder),
         preset=label,
-        finetuned=begun is not None,
+        finetuned=previous is not None,
         frames=len(data.frames.frames),
         minutes=len(data.frames.frames) / data.frames.rate / 60.0,
         errors=model.manifest.errors,
@@ -296,7 +293,7 @@ def _stillest(data: LmmData) -> int:
 
 
 def save_weights(path: Path, weights: dict[str, torch.Tensor]) -> None:
-    """Write the float32 weights that a later training goes on from, whole."""
+    """Write the float32 weights and moments that a later training goes on from, whole."""
     from safetensors.torch import save
 
     from ambulo.formats.paths import write_whole

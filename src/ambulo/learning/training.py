@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ from ambulo.learning.config import TrainConfig
 from ambulo.learning.curve import append_row, cut_curve
 from ambulo.learning.devices import choose_device, held_threads, import_torch, keep_memory
 from ambulo.learning.interruption import interruptible
-from ambulo.learning.optimizers import make_optimizer
+from ambulo.learning.optimizers import make_optimizer, take_moments
 from ambulo.learning.processes import Processes, in_group, join_processes
 from ambulo.learning.progress import TrainProgress
 
@@ -115,6 +115,7 @@ def train(
     *,
     resume: bool = False,
     identity: str = "",
+    moments: Mapping[str, torch.Tensor] | None = None,
     progress: Callable[[TrainProgress], None] | None = None,
     stop: Callable[[int], bool] | None = None,
 ) -> TrainReport:
@@ -126,6 +127,8 @@ def train(
         folder: for checkpoints and the curve; nothing is written without one.
         resume: go on from the folder's checkpoint where there is one.
         identity: what besides the settings must be the same for a resume: the data's digest, the network's sizes.
+        moments: of the optimiser, to begin with: those of the training that is gone on from, see
+            :func:`~ambulo.learning.optimizers.name_moments`.
         progress: called about ten times a second at most.
         stop: asked after each step, with its number; True stops at once, with a checkpoint to resume from.
 
@@ -140,6 +143,8 @@ def train(
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
     with join_processes(device) as processes, held_threads(config.threads), torch.random.fork_rng():
         run = _Run(task, config, folder, identity, device, processes)
+        if moments:
+            take_moments(run.optimizer, task.model, moments)
         if resume and folder is not None and (folder / CHECKPOINT).is_file():
             run.restore()
         elif folder is not None and processes.is_first:
@@ -341,7 +346,7 @@ class _Run:
                 f"the checkpoint is of {record.task!r}, this is {self.identity!r}", path=path, key="task", remedy=remedy
             )
         for name, value in asdict(self.config).items():
-            old = record.config.get(name)
+            old = record.config.get(name, value)  # an older version's checkpoint lacks settings that it had not
             old = tuple(old) if isinstance(old, list) else old
             if name not in _FREE and old != value:
                 raise LearningError(
