@@ -20,7 +20,7 @@ from typing import Any
 
 import harness
 from harness import Row
-from lmm_finetune import before_adding, finetune_rows
+from lmm_finetune import CASES, Addition, before_adding, finetune_rows
 from lmm_models import built, embedded, is_trained, say, trained
 
 harness.one_thread()
@@ -288,12 +288,11 @@ def endurance_rows(model: Any, data: Any, steps: int) -> list[Row]:
 
 @dataclass(frozen=True)
 class Measured:
-    """The built project that is measured; the same before takes were added to it, and those; the preset of both."""
+    """The built project that is measured, the preset of its models, and the same before takes were added to it."""
 
     folder: Path
     preset: str
-    before: Path | None = None
-    added: tuple[str, ...] = ()
+    additions: tuple[Addition, ...] = ()
 
 
 def prepare(args: argparse.Namespace, pairs: list[tuple[str, Path]]) -> Measured:
@@ -306,16 +305,17 @@ def prepare(args: argparse.Namespace, pairs: list[tuple[str, Path]]) -> Measured
         trained(wanted)
         return Measured(args.project, load_model(model_folder(args.project, args.name)).manifest.preset)
     large = embedded(MINUTES)
-    kept = is_trained(large, "base") and (args.no_finetune or is_trained(large.with_name("before"), "base"))
+    kept = is_trained(large, "base") and (
+        args.no_finetune or all(is_trained(large.with_name(name), "base") for name in CASES)
+    )
     if args.quick and not (args.preset is None and kept):
         folder, preset = built(embedded(QUICK_MINUTES), QUICK_MINUTES), args.preset or "quick"
     else:
         folder, preset = built(large, MINUTES), args.preset or "base"
     found = Measured(folder, preset)
     if not args.no_finetune:
-        before, added = before_adding(folder)
-        found = Measured(folder, preset, before, tuple(added))
-        wanted.insert(0, (before, preset))
+        found = Measured(folder, preset, tuple(before_adding(folder)))
+        wanted = [*((addition.before, preset) for addition in found.additions), *wanted]
     trained([(folder, preset), *wanted])
     return found
 
@@ -382,8 +382,8 @@ def all_rows(args: argparse.Namespace, pairs: list[tuple[str, Path]]) -> list[Ro
         rows += beside_rows(label, place, args.name, args.quick)
     say("endurance")
     rows += endurance_rows(model, data, 1250 if args.quick else 10_000)
-    if measured.before is not None:
-        rows += finetune_rows(folder, measured.before, measured.added, measured.preset)
+    for addition in measured.additions:
+        rows += finetune_rows(folder, addition, measured.preset)
     return rows
 
 

@@ -1,21 +1,21 @@
-"""Rows of benchmarks/lmm.py on fine-tuning: takes of a kind that a model has never seen are added to its project.
+"""Rows of benchmarks/lmm.py on fine-tuning: takes are added to the project of a trained model.
 
-The model of the whole project is at hand as "trained anew"; another one is trained without the takes and goes on with
-them. Both errors are those of the takes' own frames, and of all others.
+Twice: takes of a kind that it has never seen, and, as happens more often, one in ten of all takes. The model of the
+whole project is at hand as "trained anew"; another one is trained without the takes and goes on with them. Both errors
+are those of the takes' own frames, and of all others.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from harness import Row
 from lmm_models import say, without
-
-ADDED = "strafe"
-"""The takes with this in their names are added: walking and running sideways, which no other take has."""
 
 MEASURES = (
     ("decompressor", "centimetres", "cm"),
@@ -23,21 +23,37 @@ MEASURES = (
     ("projector", "cost_ratio", "x"),
 )
 
-
-def before_adding(whole: Path) -> tuple[Path, list[str]]:
-    """A built project before the takes were added to it, and those."""
-    files = sorted(path for path in (whole / "takes").rglob("*.bvh") if ADDED in path.stem)
-    added = [path.relative_to(whole).as_posix() for path in files]
-    return without(whole, whole.with_name("before"), added), added
+CASES: Mapping[str, str] = MappingProxyType({"before": "a movement never seen", "before_tenth": "every tenth take"})
+"""Folder of the project before takes were added -> which ones: walking and running sideways, which no other take has;
+or one take in ten."""
 
 
-def finetune_rows(whole: Path, before: Path, added: Sequence[str], preset: str) -> list[Row]:
+@dataclass(frozen=True)
+class Addition:
+    """A built project before takes were added to it, what they are, and their names."""
+
+    before: Path
+    what: str
+    takes: tuple[str, ...]
+
+
+def before_adding(whole: Path) -> list[Addition]:
+    """A built project before takes were added to it, in each case."""
+    files = sorted((whole / "takes").rglob("*.bvh"))
+    chosen = ([path for path in files if "strafe" in path.stem], files[4::10])
+    found = []
+    for (folder, what), paths in zip(CASES.items(), chosen, strict=True):
+        takes = [path.relative_to(whole).as_posix() for path in paths]
+        found.append(Addition(without(whole, whole.with_name(folder), takes), what, tuple(takes)))
+    return found
+
+
+def finetune_rows(whole: Path, addition: Addition, preset: str) -> list[Row]:
     """Go on from the model without the takes, beside the model that saw all of them from the beginning.
 
     Args:
         whole: a built project with a trained model.
-        before: the same of :func:`before_adding`.
-        added: the takes.
+        addition: of :func:`before_adding`.
         preset: of both models.
     """
     from ambulo.learning.lmm_data import open_data
@@ -48,13 +64,13 @@ def finetune_rows(whole: Path, before: Path, added: Sequence[str], preset: str) 
     data = open_data(whole)
     fresh = np.zeros(data.database.frame_count, bool)
     for clip in data.database.clips:
-        fresh[clip.start : clip.stop] = clip.source in added
+        fresh[clip.start : clip.stop] = clip.source in addition.takes
     mine = fresh[data.frames.frames]
     new, old = np.flatnonzero(mine)[::5], np.flatnonzero(~mine)[::5]
     grown = model_folder(whole, "grown")
     shutil.rmtree(grown, ignore_errors=True)
-    shutil.copytree(model_folder(before), grown)
-    say("judging the model that does not know the added takes")
+    shutil.copytree(model_folder(addition.before), grown)
+    say(f"{addition.what}: judging the model that does not know the added takes")
     new_before, old_before = model_errors(grown, data, new), model_errors(grown, data, old)
     say("fine-tuning")
     report = train_lmm(whole, preset=preset, name="grown", finetune=True)
@@ -63,7 +79,7 @@ def finetune_rows(whole: Path, before: Path, added: Sequence[str], preset: str) 
     anew = model_errors(model_folder(whole), data, new)
     took = sum(report.cpu_seconds.values())
     whole_took = load_model(model_folder(whole)).manifest.cpu_seconds
-    what = f"{len(added)} takes added ({100.0 * mine.mean():.0f} % of the frames)"
+    what = f"{addition.what} added ({100.0 * mine.mean():.0f} % of the frames)"
     rows = [
         Row(f"{what}: fine-tuning, processor seconds", int(mine.sum()), took, "s"),
         Row(f"{what}: processor time over training anew", int(mine.sum()), took / whole_took, "x", 0.1),
@@ -72,10 +88,10 @@ def finetune_rows(whole: Path, before: Path, added: Sequence[str], preset: str) 
         was, now, full = (found[network][measure] for found in (new_before, new_after, anew))
         old_was, old_now = (found[network][measure] for found in (old_before, old_after))
         rows += [
-            Row(f"added, {network}: their error before", len(new), was, unit),
-            Row(f"added, {network}: their error after fine-tuning", len(new), now, unit),
-            Row(f"added, {network}: their error after training anew", len(new), full, unit),
-            Row(f"added, {network}: fine-tuned over trained anew", len(new), now / full, "x", 1.1),
-            Row(f"added, {network}: old takes' error after over before", len(old), old_now / old_was, "x", 1.05),
+            Row(f"{what}, {network}: their error before", len(new), was, unit),
+            Row(f"{what}, {network}: their error after fine-tuning", len(new), now, unit),
+            Row(f"{what}, {network}: their error after training anew", len(new), full, unit),
+            Row(f"{what}, {network}: fine-tuned over trained anew", len(new), now / full, "x", 1.1),
+            Row(f"{what}, {network}: old takes' error after over before", len(old), old_now / old_was, "x", 1.05),
         ]
     return rows
