@@ -73,7 +73,7 @@ def test_feet_are_kept_above_ground(project: Path) -> None:
     assert lifted > 10
 
 
-@pytest.mark.parametrize(("controller", "most"), [("mm", 1150), ("lmm", 1000)])
+@pytest.mark.parametrize(("controller", "most"), [("mm", 1150), ("lmm", 1150)])
 def test_a_step_is_not_many_operators(
     controller: str, most: int, project: Path, request: pytest.FixtureRequest
 ) -> None:

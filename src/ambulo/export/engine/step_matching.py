@@ -221,8 +221,11 @@ def _search(
     # What tag sets close and what they prefer are rows of the same product, by which set is asked for.
     sets = tables.sets["penalty"] + _CLOSED * (tables.sets["candidates"] < 0.5)
     which = np.ones((g.count, 1)) if len(sets) == 1 else chosen.equals(np.arange(len(sets), dtype=np.float32)).number()
-    asked = g.join(weights, normal * weights * -2.0, which, axis=1)
-    scores = asked.dot(np.ascontiguousarray(np.concatenate([rows.T**2, rows.T, sets]).astype(np.float32)))
+    # Of |x - q|^2 the part of x alone is a row of each kind of search.
+    squares = np.stack([rows.astype(np.float64) ** 2 @ kind**2 for kind in both])
+    kind = g.where(eager, np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]]))
+    asked = g.join(normal * weights * -2.0, kind, which, axis=1)
+    scores = asked.dot(np.ascontiguousarray(np.concatenate([rows.T, squares, sets]).astype(np.float32)))
 
     at = g.greater_of(continuing, 0.0)
     goes_on = (continuing >= 0.0) & (tables.of_set("allowed", chosen, at) > 0.5)
