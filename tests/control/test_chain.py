@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from ambulo.control.chain import ControllerChain
+from ambulo.control.authored import play_clip
+from ambulo.control.chain import ControllerChain, choose, fallback_rate
 from ambulo.control.controller import join, take
 from ambulo.control.create import create_controller
-from ambulo.control.foot_lock import FootLock
+from ambulo.control.foot_lock import FootLock, FootLockState
 from ambulo.control.handover import hand_over
 from ambulo.control.inertialization import Inertialize
 from ambulo.control.intent import Intent
 from ambulo.control.motion_matching import MotionMatching
+from ambulo.control.retrieval import retrieve
 from ambulo.control.scripts import forward
 from ambulo.control.simulation import simulate
 from ambulo.database.database import Database
@@ -60,6 +62,52 @@ def test_a_missing_tag_is_answered_by_the_next_level(chain: FootLock) -> None:
     assert (told.level, told.database, told.required_tags) == (1, "general", ("run",))
     _, back = drive(chain, state, Intent(np.repeat(AHEAD, 2, 0)), 10)
     assert all((pose.levels == 0).all() for pose in back)
+
+
+def test_a_wrapped_chain_is_reached_without_knowing_the_wrappers(chain: FootLock) -> None:
+    both = np.repeat(AHEAD, 2, 0)
+    state, _ = drive(chain, chain.start(2), Intent(both), 5)
+    assert fallback_rate(state) == 0.0
+    state = choose(chain, state, "general", [1])
+    assert isinstance(state, FootLockState)
+    state, poses = drive(chain, state, Intent(both), 5)
+    assert poses[-1].levels.tolist() == [0, 1]
+    state, _ = drive(chain, state, Intent(both, required_tags=("run",)), 10)
+    assert fallback_rate(state) == pytest.approx(10 / 40)
+    with pytest.raises(ControlError, match="no database 'karate'"):
+        choose(chain, state, "karate")
+    bare = chain.inner.inner.levels[0].controller
+    for refused in (lambda: choose(bare, bare.start(), "general"), lambda: fallback_rate(bare.start())):
+        with pytest.raises(ControlError, match="no chain inside") as raised:
+            refused()
+        assert "create_chain" in str(raised.value.remedy)
+
+
+def test_places_and_clips_of_the_level_that_answers(chain: FootLock, database: Database, index: SearchIndex) -> None:
+    special = copy.copy(database)
+    special.clips = tuple(clip._replace(name=f"special_{clip.name}") for clip in database.clips)
+    levels = [("special", MotionMatching(special, index)), ("general", MotionMatching(database, index))]
+    stack = FootLock(Inertialize(ControllerChain(levels)), chain.geometry)
+    state = choose(stack, stack.start(2), "general", [1])
+    state, _ = drive(stack, state, Intent(np.repeat(AHEAD, 2, 0)), 20)
+    for character, prefix in ((0, "special_"), (1, "")):
+        found = retrieve(stack, state, 3, character=character)
+        assert found.level == character
+        names = {clip.name for clip in (special, database)[character].clips}
+        assert {pointer.clip for pointer in found.pointers} <= names
+        clip = f"{prefix}{database.clips[0].name}"
+        played = play_clip(stack, state, clip, 1.0, 2.0, characters=[character])
+        _, poses = drive(stack, played, Intent(np.repeat(AHEAD, 2, 0)), 30)
+        first = database.clips[0].start + round((1.0 - database.clips[0].start_time) * database.rate)
+        shown = [int(pose.frames[character]) for pose in poses]
+        assert shown[0] in (first, first + 1) and np.diff(shown).tolist() == [1] * 29
+    with pytest.raises(ControlError, match="is of 'general', and character 0 is in 'special'") as raised:
+        play_clip(stack, state, database.clips[0].name, 1.0, 2.0)
+    assert "choose(stack, state, 'general', [0])" in str(raised.value.remedy)
+    with pytest.raises(QueryError, match="in any database of the chain"):
+        play_clip(stack, state, "no_clip")
+    with pytest.raises(ControlError, match="character 7"):
+        retrieve(stack, state, character=7)
 
 
 def test_a_recording_knows_who_answered(chain: FootLock, database: Database) -> None:

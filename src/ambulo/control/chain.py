@@ -23,6 +23,7 @@ from ambulo.control.events import event_key
 from ambulo.control.intent import Intent, Tags
 from ambulo.control.missing import Missing, OnMissing
 from ambulo.control.pose import Pose
+from ambulo.control.stacks import innermost, with_innermost
 from ambulo.control.step_checks import check_step, raise_foreign_state
 from ambulo.database.tag_query import as_query
 from ambulo.database.tags import unknown_tag
@@ -328,6 +329,39 @@ class ControllerChain:
                 own = self.levels[number].controller.arrive(own, before, intent.of(np.array([n])))
             parts.append(own)
         return join(parts)
+
+
+def choose(stack: Any, state: Any, name: str, characters: ArrayLike | None = None) -> Any:
+    """:meth:`ControllerChain.choose` for a chain that is wrapped, such as by a foot lock.
+
+    Raises:
+        ControlError: there is no chain inside, no level of that name, or no such character.
+    """
+    chain, inner = innermost(stack, state)
+    if not isinstance(chain, ControllerChain) or type(inner) is not ChainState:
+        raise _no_chain(chain)
+    return with_innermost(state, lambda own: chain.choose(own, name, characters))
+
+
+def fallback_rate(state: Any) -> float:
+    """:attr:`ChainState.fallback_rate` of the state of a stack.
+
+    Raises:
+        ControlError: it is of no chain.
+    """
+    while hasattr(state, "inner"):
+        state = state.inner
+    if type(state) is not ChainState:
+        raise _no_chain(state)
+    return state.fallback_rate
+
+
+def _no_chain(found: Any) -> ControlError:
+    return ControlError(
+        f"there is no chain inside, but a {type(found).__name__}",
+        key="controller",
+        remedy="make one with control.create.create_chain",
+    )
 
 
 def check_alike(one: DatabaseController, other: DatabaseController, one_name: str, other_name: str) -> None:

@@ -110,7 +110,7 @@ def start_arrays(count: int, position: ArrayLike | None, facing: ArrayLike | Non
     if isinstance(count, bool) or not isinstance(count, int | np.integer):
         raise ControlError(f"a number of characters is a whole number, not {count!r}", key="count")
     if count < 1:
-        raise ControlError(f"a controller starts at least one character, not {count}", key="count", remedy="give 1 or more")
+        raise ControlError(f"at least one character starts, not {count}", key="count", remedy="give 1 or more")
     positions = _row(count, (0.0, 0.0, 0.0) if position is None else position, "position")
     facings = _row(count, (0.0, 0.0, 1.0) if facing is None else facing, "facing")
     if (np.hypot(facings[:, 0], facings[:, 2]) < 1e-6).any():

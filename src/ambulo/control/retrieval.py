@@ -11,8 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.control.chain import ChainState, ControllerChain
+from ambulo.control.controller import take
 from ambulo.control.database_controller import DatabaseController
 from ambulo.control.player_state import PlayerState
+from ambulo.control.stacks import innermost
 from ambulo.database.pointer import DbPointer
 from ambulo.errors import ControlError
 
@@ -24,11 +27,13 @@ class Retrieved(NamedTuple):
         pointers: where.
         weights: float64 ``[k]``, falling, summing to 1.
         costs: float64 ``[k]``, squared distances in normalised, weighted features, less bonuses.
+        level: of a chain, the one that answered last, whose database the places are of; else 0.
     """
 
     pointers: tuple[DbPointer, ...]
     weights: NDArray[np.float64]
     costs: NDArray[np.float64]
+    level: int = 0
 
 
 def retrieve(
@@ -37,7 +42,7 @@ def retrieve(
     """The best places for the last search of a character: its pose, its way, its tags and numbers.
 
     Args:
-        controller: a stack around a controller that plays a database.
+        controller: a stack around a controller that plays a database, or a chain of several.
         state: of it.
         count: how many at most; fewer where fewer can be shown.
         character: whose search.
@@ -47,8 +52,13 @@ def retrieve(
     Raises:
         ControlError: no such character, a number that makes no sense, or the controller plays no database.
     """
-    while hasattr(controller, "inner"):
-        controller, state = controller.inner, state.inner
+    controller, state = innermost(controller, state)
+    level = 0
+    if isinstance(controller, ControllerChain) and isinstance(state, ChainState):
+        if not 0 <= character < len(state.level):
+            raise ControlError(f"character {character} of {len(state.level)}", key="character")
+        level = int(state.level[character])
+        controller, state, character = controller.levels[level].controller, take(state.player, character), 0
     if not isinstance(controller, DatabaseController) or not isinstance(state, PlayerState):
         raise ControlError(f"a {type(controller).__name__} searches no database", key="controller")
     if not 0 <= character < len(state.playhead):
@@ -71,4 +81,4 @@ def retrieve(
     costs = np.array([rival.cost for rival in rivals])
     shares = np.exp(-(costs - costs[0]) / softness)
     pointers = tuple(DbPointer.of_frame(controller.database, int(rival.frame)) for rival in rivals)
-    return Retrieved(pointers, shares / shares.sum(), costs)
+    return Retrieved(pointers, shares / shares.sum(), costs, level)
