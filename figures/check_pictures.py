@@ -1,4 +1,4 @@
-"""Draw the pictures of the guide to checking, from the embedded data: ``python docs/check_pictures.py``.
+"""Draw the pictures of the guide to checking, from the embedded data: ``python figures/check_pictures.py``.
 
 Faults are planted into a take of the synthesizer: a pop, feet that creep, calibration at the start.
 """
@@ -25,7 +25,7 @@ from ambulo.prepare.quality.examination import runs
 from ambulo.prepare.repair.repair import repair_motion
 from ambulo.synthesis.performance import synthesize
 
-IMAGES = Path(__file__).resolve().parent / "images"
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 SIZE = (96, 144)
 
 

@@ -1,4 +1,4 @@
-"""The pictures of the guide to retargeting: `python docs/pictures_retargeting.py`, where the real capture is at hand.
+"""The pictures of the guide to retargeting: `python figures/retargeting_pictures.py`, where real capture is at hand.
 
 Only free data is shown: CMU's capture and CC0 characters.
 """

@@ -1,6 +1,6 @@
 """The pictures of the guides on asking at run time and on gameplay, drawn from the embedded data.
 
-python docs/asking_pictures.py [FOLDER]
+python figures/asking_pictures.py [FOLDER]
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ambulo.prepare.pipeline import prepare_take
 from ambulo.synthesis.performance import perform
 from ambulo.synthesis.programme import direct, round_of_takes
 
-FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent / "images")
+FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parents[1] / "docs" / "images")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Put players into the docs: ``python docs/player.py``, before the site is built.
+"""Put players into the docs: ``python figures/player.py``, before the site is built.
 
 Writes self-contained pages into docs/player (which is not under version control: they hold the built front-end): a take
 as it was synthesized, and a character under random sticks. Needs the front-end (``python web/build.py``).
@@ -14,9 +14,9 @@ import ambulo
 from ambulo.export.page import write_player_page
 from ambulo.motion.humanoid import with_detected_roles
 
-HERE = Path(__file__).resolve().parent
-PROJECT = HERE.parent / "build" / "docs-demo"
-PAGES = HERE / "player"
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = ROOT / "build" / "docs-demo"
+PAGES = ROOT / "docs" / "player"
 TAKES = ("neutral/walk_curves_01", "neutral/run_curves_01")
 
 

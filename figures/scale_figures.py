@@ -1,6 +1,6 @@
 """Write the measured table and the sums of docs/scale.md from benchmarks/results/scale.json.
 
-python docs/scale_figures.py
+python figures/scale_figures.py
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def main() -> None:
     found = values(result["rows"])
     text = PAGE.read_text(encoding="utf-8")
     for mark, lines in (("measured", measured(found)), ("sums", sums(found))):
-        begin, end = f"<!-- {mark}: written by docs/scale_figures.py -->", f"<!-- end of {mark} -->"
+        begin, end = f"<!-- {mark}: written by figures/scale_figures.py -->", f"<!-- end of {mark} -->"
         before, rest = text.split(begin)
         text = before + begin + "\n\n" + "\n".join(lines) + "\n\n" + end + rest.split(end)[1]
     PAGE.write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
 """The picture of a chain of databases: a salsa couple's, a karate and a locomotion database, one character through all.
 
-python docs/chain_picture.py CAPTURE [FOLDER]
+python figures/chain_picture.py CAPTURE [FOLDER]
 
 CAPTURE has folders ``cmu_salsa_pairs``, ``cmu_karate`` and ``cmu_loco`` of CMU's takes as BVH.
 """
@@ -23,7 +23,7 @@ from ambulo.export.pictures import contact_sheet
 from ambulo.matching.build import build, load_index
 
 CAPTURE = Path(sys.argv[1])
-FOLDER = Path(sys.argv[2] if len(sys.argv) > 2 else Path(__file__).parent / "images")
+FOLDER = Path(sys.argv[2] if len(sys.argv) > 2 else Path(__file__).resolve().parents[1] / "docs" / "images")
 LEVELS = {
     "salsa": ("cmu_salsa_pairs", "6*_01.bvh", "skip_first = 1\nrate = 60.0"),
     "karate": ("cmu_karate", "*.bvh", "skip_first = 1"),

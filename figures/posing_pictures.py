@@ -1,6 +1,6 @@
 """The picture of ``docs/guides/posing-use.md``: what a few points make of a body, the points drawn as orange balls.
 
-python docs/posing_pictures.py [FOLDER]
+python figures/posing_pictures.py [FOLDER]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ambulo.export.png import write_png
 from ambulo.motion.kinematics import forward
 from ambulo.posing.pose_from_points import pose_from_points, posing_body
 
-FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent / "images")
+FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parents[1] / "docs" / "images")
 FEET = {"left_ankle": [0.13, 0.09, 0.0], "right_ankle": [-0.13, 0.09, 0.0]}
 ASKED: list[tuple[dict[str, list[float]], dict[str, list[float]]]] = [
     (FEET | {"hips": [0.0, 0.95, 0.0], "left_wrist": [0.3, 1.8, 0.15]}, {}),

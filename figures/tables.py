@@ -1,8 +1,8 @@
 """Run every benchmark and write what it printed into docs/benchmarks.md, and what tells most into the README.
 
-    python docs/tables.py              all of them (about half an hour on two cores)
-    python docs/tables.py --quick      smaller ones
-    python docs/tables.py search fk    only these; the others keep their results
+    python figures/tables.py              all of them (about half an hour on two cores)
+    python figures/tables.py --quick      smaller ones
+    python figures/tables.py search fk    only these; the others keep their results
 
 Results are kept in benchmarks/results as the JSON that each script printed.
 """
@@ -21,7 +21,7 @@ SCRIPTS_FOLDER = ROOT / "benchmarks"
 RESULTS = SCRIPTS_FOLDER / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 README = ROOT / "README.md"
-BEGIN, END = "<!-- benchmarks: written by docs/tables.py -->", "<!-- end of benchmarks -->"
+BEGIN, END = "<!-- benchmarks: written by figures/tables.py -->", "<!-- end of benchmarks -->"
 
 TITLES = {
     "search": "Exact search",
@@ -179,7 +179,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
         "# Benchmarks",
         "",
         "Every number here was printed by a script in `benchmarks/`, its peers in the same run, one thread, medians.",
-        "`python docs/tables.py` runs them all and writes this page. A bar is what we stand for; a miss says so.",
+        "`python figures/tables.py` runs them all and writes this page. A bar is what we stand for; a miss says so.",
     ]
     for name, result in results.items():
         machine = ", ".join(f"{key} {value}" for key, value in result["machine"].items())

@@ -1,4 +1,4 @@
-"""Draw the picture of the coverage page: ``python docs/coverage_picture.py PROJECT``.
+"""Draw the picture of the coverage page: ``python figures/coverage_picture.py PROJECT``.
 
 PROJECT is a built project of the embedded takes. Needs Playwright, a Chromium and Pillow.
 """
@@ -18,7 +18,7 @@ from ambulo.evaluation.coverage import coverage
 from ambulo.export.coverage_page import write_coverage_page
 from ambulo.matching.build import load_index
 
-IMAGE = Path(__file__).resolve().parent / "images" / "coverage.png"
+IMAGE = Path(__file__).resolve().parents[1] / "docs" / "images" / "coverage.png"
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Draw the pictures of the docs, from the embedded data: ``python docs/pictures.py PROJECT``.
+"""Draw the pictures of the docs, from the embedded data: ``python figures/motion_pictures.py PROJECT``.
 
 PROJECT is a built project of the embedded takes (``ambulo new demo``, ``ambulo build demo``). The picture of the studio
 is taken by its browser test.
@@ -22,7 +22,7 @@ from ambulo.matching.build import load_index
 from ambulo.motion.humanoid import with_detected_roles
 from ambulo.motion.kinematics import forward_motion
 
-IMAGES = Path(__file__).resolve().parent / "images"
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 TAKES = {
     "walk": ("neutral/walk_curves_01", 20.0, 4, "side"),
     "run": ("neutral/run_curves_01", 20.0, 3, "side"),

@@ -1,4 +1,4 @@
-"""Draw the picture of the glTF guide: ``python docs/gltf_pictures.py CHARACTER.glb``.
+"""Draw the picture of the glTF guide: ``python figures/gltf_pictures.py CHARACTER.glb``.
 
 CHARACTER.glb is ``humanoid_50clips.glb``, Quaternius' Universal Animation Library, CC0.
 """
@@ -13,7 +13,7 @@ from ambulo.export.pictures import contact_sheet
 from ambulo.motion.humanoid import with_detected_roles
 from ambulo.motion.kinematics import forward_motion
 
-IMAGES = Path(__file__).resolve().parent / "images"
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Draw the picture of an exported page for the docs: ``python docs/export_picture.py FOLDER``.
+"""Draw the picture of an exported page for the docs: ``python figures/export_picture.py FOLDER``.
 
 FOLDER is what ``ambulo export PROJECT --target web`` wrote; a headless Chromium opens its page from the disk.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-PICTURE = Path(__file__).resolve().parent / "images" / "export_page.png"
+PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "export_page.png"
 FLAGS = ["--no-sandbox", "--enable-unsafe-swiftshader"]
 STEPS = 450
 BEST = 4

@@ -1,4 +1,4 @@
-"""Draw the pictures of the guide on stylisation, from the embedded data: ``python docs/stylisation_pictures.py``."""
+"""Draw the pictures of the guide on stylisation, from the embedded data: ``python figures/stylisation_pictures.py``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ambulo.prepare.stylise.stride import Stride
 from ambulo.prepare.stylise.style import Operator, stylise
 from ambulo.synthesis.performance import synthesize
 
-IMAGES = Path(__file__).resolve().parent / "images"
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 ROWS = {
     "base": [],
     "lean": [Operator(lean=Lean(forward=0.3))],
