@@ -35,6 +35,27 @@ def test_a_take_is_made_with_its_tags(take: Path, capsys: pytest.CaptureFixture[
     assert take.read_bytes() == before
 
 
+def test_tags_of_names_and_of_the_project_go_along(take: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def tags_of(source: Path, *more: str) -> set[str]:
+        out = source.with_name("made_01.bvh")
+        assert run(["stylise", str(source), str(out), "--lean", "0.1", "--tags", "injured", *more, "--json"]) == 0
+        capsys.readouterr()
+        rows = {entry.tag for entry in read_tag_file(out.with_name("made_01.tags.csv"))}
+        out.unlink()
+        out.with_name("made_01.tags.csv").unlink()
+        return rows
+
+    named = take.rename(take.with_name("run_normal_mirrored_02.bvh"))
+    assert tags_of(named) == {"run", "normal", "injured", "stylised"}
+    assert tags_of(named, "--without", "normal") == {"run", "injured", "stylised"}
+    home = take.parent / "project"
+    moved = home / "takes" / "old" / "normal_03.bvh"
+    moved.parent.mkdir(parents=True)
+    named.rename(moved)
+    (home / "ambulo.toml").write_text('[[sources]]\npath = "takes"\ntags = ["indoors"]\ntags_from = ["folder"]\n')
+    assert tags_of(moved) == {"old", "indoors", "injured", "stylised"}
+
+
 def test_nothing_is_overwritten_and_something_must_be_asked(take: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["stylise", str(take), str(take), "--limp", "0.6"]) == 2
     assert "is there already" in capsys.readouterr().err

@@ -42,6 +42,9 @@ def test_tags_are_added_listed_and_removed(take: Path, capsys: pytest.CaptureFix
     ("words", "message"),
     [
         (["add", "walk_02.bvh", "x"], "did you mean 'walk_01.bvh'"),
+        (["add", "."], "is a folder: tags are of a take"),
+        (["add", "s3://bucket/walk_01.bvh", "x"], "put a file walk_01.tags.csv beside it"),
+        (["remove", "walk_01.bvh"], "-> ambulo tag remove"),
         (["add", "walk_01.bvh"], "which tags"),
         (["list", "walk_01.bvh", "x"], "list takes no tags"),
         (["remove", "walk_01.bvh", "x"], "no range 'x'"),
@@ -54,7 +57,7 @@ def test_tags_are_added_listed_and_removed(take: Path, capsys: pytest.CaptureFix
 def test_what_cannot_be_done_is_refused_and_writes_nothing(
     take: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
-    words = [str(take.parent / word) if word.endswith(".bvh") else word for word in words]
+    words = [str(take.parent / word) if word.endswith(".bvh") and "://" not in word else word for word in words]
     assert cli.run(["tag", *words]) == 2
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in take.parent.iterdir()) == ["walk_01.bvh"]
@@ -100,6 +103,22 @@ def test_a_range_of_one_clip_and_one_beyond_the_end(project: Path, capsys: pytes
     assert "holds to its end" in capsys.readouterr().out
     text = project.with_name("hero.tags.csv").read_text()
     assert text == "start,stop,tag,clip\n1.0,,tired,Walk_Loop\n,99.0,slow\n"
+
+
+def test_what_is_there_already_is_not_said_to_be_added(take: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for expected in (1, 0):
+        assert cli.run(["tag", "add", str(take), "injured", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (len(told["changed"]), len(told["ranges"])) == (expected, 1)
+    assert "injured is there already, line 2" in told["notes"][-1]
+
+
+def test_only_takes_are_proposed_as_takes(take: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("x.tags.csv", "notes.txt"):
+        (take.parent / name).write_text("start,stop,tag\n")
+    assert cli.run(["tag", "add", str(take.parent / "zzz.bvh"), "x"]) == 2
+    said = capsys.readouterr().err
+    assert "walk_01.bvh" in said and "tags.csv" not in said and "notes" not in said
 
 
 def test_what_somebody_else_writes_meanwhile_is_kept(take: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from ambulo.prepare.stylise.replant import StyleReport
 from ambulo.prepare.stylise.style import Operator
+
+if TYPE_CHECKING:
+    from ambulo.formats.tag_file import TagRange
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,8 @@ class Arguments:
     """Make a take that leans, limps or strides of one that does not. Feet that stand keep standing.
 
     The operators work in the order of the options here; [[stylise]] tables of ambulo.toml give them in any order, for
-    all takes of a project at once, without files. Tags beside the source are written beside the new file too.
+    all takes of a project at once, without files. The tags of the source are written beside the new file too: those of
+    its tag file, and those that its project finds in names of folder and file or gives to its source.
     """
 
     source: Path
@@ -40,6 +44,8 @@ class Arguments:
     """How much faster all goes: 0.25 for a quarter."""
     tags: tuple[str, ...] = ()
     """Tags that the new take carries from its beginning to its end, beside those of the source and `stylised`."""
+    without: tuple[str, ...] = ()
+    """Tags of the source that do not hold for the new take any more, such as healthy."""
     unit: str | None = None
     """Length unit of the source; guessed if left out. A BVH has the same."""
     up: str | None = None
@@ -65,7 +71,7 @@ def run(arguments: Arguments) -> Stylised:
     from ambulo.cli.check import parsed_unit
     from ambulo.errors import AmbuloError
     from ambulo.formats.registry import load, save
-    from ambulo.formats.tag_file import TagRange, check_tag, read_tag_file, tag_file_of, write_tag_file
+    from ambulo.formats.tag_file import COPIES, TagRange, check_tag, tag_file_of, write_tag_file
     from ambulo.motion.resampling import resample
     from ambulo.prepare.stylise.style import STYLISED, stylise, tempo_factor
 
@@ -85,16 +91,18 @@ def run(arguments: Arguments) -> Stylised:
             raise AmbuloError(
                 fault, key=name, remedy=f"give --{name.replace('_', '-')} such a value; --help says what it means"
             )
-    tags = [TagRange(None, None, check_tag(tag)) for tag in (*arguments.tags, STYLISED)]
+    given = [TagRange(None, None, check_tag(tag)) for tag in (*arguments.tags, STYLISED)]
+    without = {check_tag(tag) for tag in arguments.without}
     motion = load(source, unit=parsed_unit(arguments.unit), up=arguments.up, rate=arguments.rate)
     made, report = stylise(motion, operators)
     made = resample(made, motion.rate)
-    if tag_file_of(source).is_file():
-        factor = tempo_factor(operators)
-        tags = [
-            entry._replace(**{k: t / factor for k in ("start", "stop") if (t := getattr(entry, k)) is not None})
-            for entry in read_tag_file(tag_file_of(source))
-        ] + tags
+    factor = tempo_factor(operators)
+    kept = [
+        entry._replace(**{k: t / factor for k in ("start", "stop") if (t := getattr(entry, k)) is not None})
+        for entry in _tags_of(source)
+        if entry.tag not in without and entry.tag != COPIES
+    ]
+    tags = list(dict.fromkeys([*kept, *given]))
     options = {}
     if out.suffix.lower() == ".bvh":
         options = {"unit": motion.source.metres_per_unit, "up": motion.source.up}
@@ -102,6 +110,22 @@ def run(arguments: Arguments) -> Stylised:
     write_tag_file(tag_file, tags)
     names = tuple(name for operator in operators for name, _ in operator.given)
     return Stylised(str(source), str(out), str(tag_file), names, report)
+
+
+def _tags_of(source: Path) -> list[TagRange]:
+    """All tags of a take: of its tag file, and those that its project gives it; outside of one, its name's."""
+    from ambulo.database.annotate import read_annotations
+    from ambulo.database.tags import tags_of_file_name
+    from ambulo.database.takes import project_of_take
+    from ambulo.formats.tag_file import TagRange, read_tag_file, tag_file_of
+
+    found = project_of_take(source)
+    if found is not None:
+        project, take = found
+        return [note.range for note in read_annotations(project, [take])[0].tags]
+    named = [TagRange(None, None, tag) for tag in tags_of_file_name(source.name)]
+    file = tag_file_of(source)
+    return named + (read_tag_file(file) if file.is_file() else [])
 
 
 def _operators(arguments: Arguments) -> list[Operator]:

@@ -69,15 +69,31 @@ class Tagged(msgspec.Struct, frozen=True):
 def run(arguments: Arguments) -> Tagged:
     """Edit the tag file."""
     from ambulo.database.annotate import check_tag_rows
+    from ambulo.database.remote.addresses import as_url, shown
     from ambulo.database.takes import project_of_take
     from ambulo.errors import ProjectError, nearest_names
     from ambulo.formats.paths import is_file
+    from ambulo.formats.registry import is_motion_name
     from ambulo.formats.tag_edit import ChangedMeanwhile, TagDocument
     from ambulo.formats.tag_file import tag_file_of
 
     take = arguments.take
+    url = as_url(take)
+    if url is not None:
+        raise ProjectError(
+            f"{shown(url)} is not written to by ambulo",
+            key="take",
+            remedy=f"put a file {tag_file_of(take).name} beside it, with the tools of that storage; a build reads it",
+        )
+    if take.is_dir():
+        raise ProjectError(
+            "is a folder: tags are of a take",
+            path=take,
+            remedy="name one take; for all takes of a source, give tags = [...] to its [[sources]] in ambulo.toml",
+        )
     if not is_file(take):
-        siblings = [path.name for path in take.parent.iterdir()] if take.parent.is_dir() else []
+        files = sorted(take.parent.iterdir()) if take.parent.is_dir() else []
+        siblings = [path.name for path in files if is_motion_name(path)]
         raise ProjectError("there is no such take", path=take, remedy=nearest_names(take.name, siblings))
     file = tag_file_of(take)
     if take == file:
@@ -86,12 +102,17 @@ def run(arguments: Arguments) -> Tagged:
         return _settle(arguments, file)
     if (arguments.action == "list") == bool(arguments.tags):
         what = "list takes no tags" if arguments.tags else f"{arguments.action} which tags?"
-        raise ProjectError(what, key="tags", remedy="ambulo tag add walk_01.bvh injured --start 1.5 --stop 4")
+        remedy = {
+            "add": f"ambulo tag add {take} injured --start 1.5 --stop 4",
+            "remove": f"ambulo tag remove {take} injured; `ambulo tag list {take}` says what there is",
+            "list": f"ambulo tag list {take}",
+        }[arguments.action]
+        raise ProjectError(what, key="tags", remedy=remedy)
     found = project_of_take(take)
     notes = _checked(arguments, found) if arguments.action == "add" else ()
     while True:
         document = TagDocument(file)
-        changed = _edit(arguments, document)
+        changed, there = _edit(arguments, document)
         if found is not None and arguments.action == "add":
             check_tag_rows(*found, document.rows)
         try:
@@ -100,15 +121,16 @@ def run(arguments: Arguments) -> Tagged:
         except ChangedMeanwhile:  # what was asked for is done to the file as it is now
             continue
         rows = tuple(TagLine(row.line, *row.range) for row in document.rows)
-        return Tagged(str(file), arguments.action, changed, rows, notes)
+        return Tagged(str(file), arguments.action, changed, rows, (*notes, *there))
 
 
-def _edit(arguments: Arguments, document: TagDocument) -> tuple[TagLine, ...]:
-    """Add or remove what is asked for, in memory."""
+def _edit(arguments: Arguments, document: TagDocument) -> tuple[tuple[TagLine, ...], tuple[str, ...]]:
+    """Add or remove what is asked for, in memory; returns that, and notes on what is there already."""
     from ambulo.errors import ProjectError
     from ambulo.formats.tag_file import check_tag, parse_tags, tag_file_text
 
     changed: list[TagLine] = []
+    there: list[str] = []
     for text in arguments.tags:
         tag = check_tag(text)
         if arguments.action == "add":
@@ -119,12 +141,16 @@ def _edit(arguments: Arguments, document: TagDocument) -> tuple[TagLine, ...]:
                 parse_tags(tag_file_text([entry]), document.path)  # the same rules as for what is written by hand
             except ProjectError as error:  # there is no such line yet
                 raise ProjectError(error.message, path=arguments.take, key=error.key, remedy=error.remedy) from None
+            known = any(row.range == entry for row in document.rows)
             added = document.add(entry)
-            changed.append(TagLine(added.line, *added.range))
+            if known:
+                there.append(f"{tag} is there already, line {added.line}: nothing is added")
+            else:
+                changed.append(TagLine(added.line, *added.range))
         else:
             gone = document.remove(tag, arguments.start, arguments.stop)
             changed += [TagLine(None, *row.range) for row in gone]
-    return tuple(changed)
+    return tuple(changed), tuple(there)
 
 
 def _checked(arguments: Arguments, found: tuple[Project, Take] | None) -> tuple[str, ...]:
