@@ -201,6 +201,9 @@ def test_an_event_that_no_level_can_answer_is_refused(kicking: ControllerChain) 
     with pytest.raises(QueryError, match=r"special, general.*'kicc'.*kicc") as caught:
         kicking.step(kicking.start(), Intent(AHEAD, event=("kicc", 1.0)), 1 / 60)
     assert caught.value.key == "event"
+    assert "did you mean 'kick'" in caught.value.message  # which only the second level knows
+    with pytest.raises(QueryError, match="did you mean 'kick'"):
+        kicking.step(kicking.start(), Intent(AHEAD, required_tags=("kicc",)), 1 / 60)
     with pytest.raises(QueryError, match=r"special and the event 'kick'"):
         kicking.step(kicking.start(), Intent(AHEAD, required_tags=("special",), event=("kick", 1.0)), 1 / 60)
 

@@ -280,6 +280,9 @@ class ControllerChain:
             if unknown:
                 refused = unknown_tag(unknown[0], self._tags)
                 break
+        else:
+            if event is not None and event not in self._tags:
+                refused = unknown_tag(event, self._tags, key="event")
         raise QueryError(
             f"no database of the chain ({self._names()}) has {asked}: {'' if refused is None else refused.message}",
             key="required_tags" if event is None else "event",

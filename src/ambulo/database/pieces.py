@@ -87,6 +87,4 @@ def verify_pieces(path: Path, channel: str, pieces: Pieces, checksum: str | None
             start = stop
         rest = file.read(1)
     if rest or len(digests) != len(pieces.stops) or pieces_checksum(head, digests) != checksum:
-        raise DatabaseError(
-            "holds other bytes than were written: it is damaged", path=path, remedy=ANEW
-        )
+        raise DatabaseError("holds other bytes than were written: it is damaged", path=path, remedy=ANEW)
