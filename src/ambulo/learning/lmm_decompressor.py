@@ -117,6 +117,9 @@ class DecompressorTask:
         frames = self.frames
         arrays = (frames.features, frames.poses, compressor_input(frames), frames.positions)
         self.data = {name: torch.from_numpy(a).to(device) for name, a in zip(self._names, arrays, strict=True)}
+        if not any(parameter.requires_grad for parameter in self.model.compressor.parameters()):
+            with torch.no_grad():  # a compressor that stays says the same of a frame in every step
+                self.data["latents"] = torch.cat([self.model.compressor(rows) for rows in self._blocks()])
         self.space.to(device)
         self.device = device
 
@@ -136,7 +139,7 @@ class DecompressorTask:
 
     def loss_of(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """The loss and its parts on rows ``[2 * size, ...]``, all first frames of windows and then all second ones."""
-        latent = self.model.compressor(batch["inputs"])
+        latent = batch["latents"] if "latents" in batch else self.model.compressor(batch["inputs"])
         found = self.model.decompressor(torch.cat([batch["features"], latent], dim=1))
         poses, columns, rate = batch["poses"], self.frames.layout.columns, self.frames.rate
         matrices = self.space.matrices(found)
@@ -198,9 +201,12 @@ class DecompressorTask:
     @torch.no_grad()
     def latents(self) -> Float:
         """The latents of all rows, float32 ``[F, L]``."""
-        rows = self.data["inputs"]
-        parts = [self.model.compressor(rows[start : start + 8192]) for start in range(0, len(rows), 8192)]
+        parts = [self.model.compressor(rows) for rows in self._blocks()]
         return np.ascontiguousarray(torch.cat(parts).cpu().numpy())
+
+    def _blocks(self) -> tuple[torch.Tensor, ...]:
+        """What the compressor sees of all rows, in blocks that fit the memory."""
+        return torch.split(self.data["inputs"], 8192)
 
 
 def _spread(rows: Float, columns: Mapping[str, slice]) -> Float:

@@ -35,9 +35,9 @@ class FineTuning:
 
 FINE_TUNING: Mapping[str, FineTuning] = MappingProxyType(
     {
-        "decompressor": FineTuning(0.094, 64, 1.5),
-        "stepper": FineTuning(0.107, 64, 1.5),
-        "projector": FineTuning(0.05, 256, 0.9),
+        "decompressor": FineTuning(0.108, 64, 1.8),
+        "stepper": FineTuning(0.104, 64, 1.5),
+        "projector": FineTuning(0.051, 256, 0.9),
     }
 )
 """By network. Decompressor and stepper have the most to learn of a new movement; the projector costs the most."""

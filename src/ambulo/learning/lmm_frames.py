@@ -76,7 +76,7 @@ class LmmFrames:
         if self.fresh is None:
             return None
         own = float(self.fresh.mean())
-        return own + 0.6 * (1.0 - own) * (1.0 - progress)
+        return own + 0.55 * (1.0 - own) * (1.0 - progress)
 
 
 def pick(
