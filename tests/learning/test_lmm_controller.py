@@ -211,6 +211,31 @@ def test_it_projects_again_after_a_while(model: Any) -> None:
     assert jumps >= 4
 
 
+def test_joints_move_at_a_jump_as_from_where_it_landed(bare: Any, wishes: list[Intent]) -> None:
+    state, jumps, told = bare.start(5, seed=7), 0, []
+    for intent in wishes:
+        before = state
+        state, pose = bare.step(before, intent, 1 / 60)
+        for n in np.flatnonzero(pose.transitioned):
+            jumps += 1
+            # Playing on without another look at the data moves joints as the jump says they came.
+            found = bare._projector(np.ascontiguousarray(state.query[n][None]))
+            rows = bare._decompressor(found)
+            row = rows[0]
+            bones = [bare.model.layout.columns["rotations"].start + 6 * (j - 1) for j in range(1, len(bare._parents))]
+            turned = np.array([bare._kernels.quat_from_axes(row, start) for start in bones])
+            whole = np.concatenate([[[0.0, 0.0, 0.0, 1.0]], turned])
+            above = whole[np.maximum(bare._parents[1:], 0)]
+            local = quaternions.multiply(quaternions.inverse(above), turned)
+            came = quaternions.multiply(
+                quaternions.from_scaled_angle_axis(pose.angular_velocities[n, 1:].astype(np.float64) / 60.0), local
+            )
+            apart = np.abs((came * pose.rotations[n, 1:]).sum(axis=1))
+            assert_allclose(apart, 1.0, atol=1e-6)
+            told.append(np.abs(pose.angular_velocities[n, 1:]).max())
+    assert jumps >= 5 and max(told) > 0.1
+
+
 def test_a_dragged_toe_is_added_up_while_it_stands() -> None:
     from ambulo.learning import lmm_kernels
 

@@ -300,6 +300,11 @@ class LearnedMotionMatching:
             rows, self._blocks, self._places, self.model.layout.offsets, self._parents, state.root, planned.simulation,
             self._constants, dt, arrays, root, contacts,
         )  # fmt: skip
+        landing = np.flatnonzero(transitioned)
+        if len(landing):
+            self._kernels.move_at_jumps(
+                self._decompressor(values[landing]), landing, self._blocks, self._places, self._parents, dt, arrays
+            )
         toes, dragged = np.empty((count, 2, 3)), np.empty(count)
         self._kernels.follow_toes(
             self.toes, arrays.global_positions, contacts, transitioned, state.toes, state.dragged, toes, dragged

@@ -7,7 +7,7 @@ from typing import Any
 
 from ambulo.control.playback_kernels import move_root
 from ambulo.control.sampling_kernels import forward_row
-from ambulo.maths.kernels import Quaternion, kernel, quat_inverse, quat_multiply
+from ambulo.maths.kernels import Quaternion, kernel, quat_inverse, quat_multiply, quat_to_scaled_angle_axis
 
 # Places of the blocks of a pose's row.
 POSITIONS, ROTATIONS, VELOCITIES, ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_TURNING, CONTACTS = range(7)
@@ -139,3 +139,39 @@ def follow_toes(
             new_toes[n, f, 0], new_toes[n, f, 1] = x, z
             new_toes[n, f, 2] = 1.0 if touches else 0.0
         new_dragged[n] = 0.0 if jumped[n] else dragged[n] + most
+
+
+@kernel
+def move_at_jumps(rows: Any, who: Any, blocks: Any, places: Any, parents: Any, dt: float, pose: Any) -> None:
+    """Velocities of those who jumped: how far joints came since where they landed, in place of decompressed ones.
+
+    A jump's smoothing goes by them, and what is shown next moves by finite differences: where decompressed velocities
+    differ from these, joints would jerk. The root keeps its own.
+
+    Args:
+        rows: float32 ``[M, P]``, decompressed where they landed, a step before ``pose``.
+        who: int64 ``[M]``, the characters.
+        blocks, places, parents: as in :func:`show`.
+        dt: seconds of the step.
+        pose: pack of joints, shown; its velocities are changed.
+    """
+    for m in range(who.shape[0]):
+        n, row = who[m], rows[m]
+        for j in range(1, parents.shape[0]):
+            before = quat_from_axes(row, blocks[ROTATIONS] + 6 * (j - 1))
+            p = parents[j]
+            if p > 0:
+                before = quat_multiply(quat_inverse(quat_from_axes(row, blocks[ROTATIONS] + 6 * (p - 1))), before)
+            now = (
+                float(pose.rotations[n, j, 0]),
+                float(pose.rotations[n, j, 1]),
+                float(pose.rotations[n, j, 2]),
+                float(pose.rotations[n, j, 3]),
+            )
+            turned = quat_to_scaled_angle_axis(quat_multiply(now, quat_inverse(before)))
+            moving = places[j]
+            for c in range(3):
+                pose.angular_velocities[n, j, c] = turned[c] / dt
+                if moving >= 0:
+                    place = float(row[blocks[POSITIONS] + 3 * moving + c])
+                    pose.velocities[n, j, c] = (float(pose.positions[n, j, c]) - place) / dt

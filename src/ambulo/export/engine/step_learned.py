@@ -13,6 +13,7 @@ from ambulo.export.engine.graph_maths import (
     cross,
     forward_kinematics,
     heading_quaternion,
+    quat_log,
     quat_multiply,
     quat_normalize,
 )
@@ -82,7 +83,9 @@ def learned_step(
     since = g.where(jumps, 0.0, since)
     stepped = values + network(g, model.stepper, values) * dt
     after = g.lesser_of(g.greater_of(stepped, model.lowest), model.highest)
-    rows = network(g, model.decompressor, after)
+    # Beside the pose the one a step before it, for the velocities of who jumps: one product of twice the rows.
+    both = network(g, model.decompressor, g.join(after, values, axis=0))
+    rows, landed = both.split(g.count, g.count, axis=0)
 
     columns = model.layout.columns
     sizes = {name: place.stop - place.start for name, place in columns.items() if place.stop > place.start}
@@ -90,7 +93,7 @@ def learned_step(
     v, w = columns["root_velocity"].start, columns["root_turning"].start
     way = rows.pick(np.array([v, v + 2, w + 1]), 1) * dt
     followed = follow(g, way, state, plan, settings, dt)
-    joints = _joints(g, model, blocks, followed)
+    joints = _joints(g, model, blocks, _local_rotations(g, model, both), landed, followed, jumps, dt)
     contacts = (blocks["contacts"] > 0.5).number()
     toes, moved = _follow_toes(g, model, joints, contacts, state["toes"])
     dragged = g.where(jumps, 0.0, state["dragged"] + moved)
@@ -113,15 +116,29 @@ def _follow_toes(g: Graph, model: LmmModel, joints: Joints, contacts: Value, bef
     return g.join(now, stands, axis=2), moved
 
 
-def _joints(g: Graph, model: LmmModel, blocks: dict[str, Value], root: Followed) -> Joints:
-    """Joints of decompressed rows: rotations in the root's frame become local ones."""
+def _local_rotations(g: Graph, model: LmmModel, both: Value) -> list[Value]:
+    """Rotations ``[N, J-1, 4]`` of all joints but the root, of the pose and of where it landed, in their parents'
+    frames: decompressed ones are in the root's."""
     parents = np.asarray(model.layout.parents)
-    count = len(parents)
-    turned = quat_from_axes(g, blocks["rotations"].reshape(0, count - 1, 6))
+    count, place = len(parents), model.layout.columns["rotations"]
+    turned = quat_from_axes(g, both.part(place.start, place.stop).reshape(0, count - 1, 6))
     # Joints below the root are local already: no rotation stands in for the root's own.
-    none = np.tile(np.array([0, 0, 0, 1], np.float32), (g.count, 1, 1))
+    none = np.tile(np.array([0, 0, 0, 1], np.float32), (2 * g.count, 1, 1))
     above = g.join(none, turned, axis=1).pick(np.maximum(parents[1:], 0).astype(np.int64), 1)
-    local = quat_multiply(above, turned, invert_a=True)
+    return quat_multiply(above, turned, invert_a=True).split(g.count, g.count, axis=0)
+
+
+def _joints(
+    g: Graph, model: LmmModel, blocks: dict[str, Value], turned: list[Value], landed: Value, root: Followed,
+    jumps: Value, dt: Value,
+) -> Joints:  # fmt: skip
+    """Joints of decompressed rows. Who jumped has the velocities of :func:`ambulo.learning.lmm_kernels.move_at_jumps`,
+    from rows ``landed`` a step before."""
+    count = len(model.layout.parents)
+    local, before = turned
+    jumped = jumps.wide(1)
+    came = quat_log(quat_multiply(local, before, invert_b=True)) / dt
+    turning = g.where(jumped, came, blocks["angular_velocities"].reshape(0, count - 1, 3))
     local = local * g.where(local.part(3, 4) >= 0.0, 1.0, -1.0)
     rotations = g.join(heading_quaternion(root.heading).wide(1), local, axis=1)
 
@@ -130,17 +147,21 @@ def _joints(g: Graph, model: LmmModel, blocks: dict[str, Value], root: Followed)
     places[0] = count
     places[moving] = count + 1 + np.arange(len(moving))
 
-    def spread(name: str, rest: NDArray[np.float32], first: Value) -> Value:
-        """Moving joints from their columns, all others from what rests, the root from elsewhere."""
-        table = [np.tile(rest[None], (g.count, 1, 1)), first]
-        if len(moving):
-            table.append(blocks[name].reshape(0, len(moving), 3))
+    def spread(rest: NDArray[np.float32], first: Value, rows: Value | None) -> Value:
+        """Moving joints from their rows, all others from what rests, the root from elsewhere."""
+        table = [np.tile(rest[None], (g.count, 1, 1)), first, *([] if rows is None else [rows])]
         return g.join(*table, axis=1).pick(places, 1)
 
-    positions = spread("positions", np.asarray(model.layout.offsets, np.float32), root.position.wide(1))
-    velocities = spread("velocities", np.zeros((count, 3), np.float32), root.velocity)
-    angular = g.join(root.turning, blocks["angular_velocities"].reshape(0, count - 1, 3), axis=1)
-    return Joints(positions, rotations, velocities, angular)
+    shown = speeds = None
+    if len(moving):
+        place = model.layout.columns["positions"]
+        shown, was = (
+            rows.reshape(0, len(moving), 3) for rows in (blocks["positions"], landed.part(place.start, place.stop))
+        )
+        speeds = g.where(jumped, (shown - was) / dt, blocks["velocities"].reshape(0, len(moving), 3))
+    positions = spread(np.asarray(model.layout.offsets, np.float32), root.position.wide(1), shown)
+    velocities = spread(np.zeros((count, 3), np.float32), root.velocity, speeds)
+    return Joints(positions, rotations, velocities, g.join(root.turning, turning, axis=1))
 
 
 def quat_from_axes(g: Graph, axes: Value) -> Value:
