@@ -177,6 +177,14 @@ def test_going_on_begins_with_the_moments(trained: Any, data: Any, preset: Any, 
     _, tensors = read_checkpoint(tmp_path / "stepper")
     steps = {float(value) for key, value in tensors.items() if key.endswith(".step")}
     assert steps == {preset.stepper_training.steps + 1.0}
+    # A model that was trained before they were kept goes on without.
+    bare = {key: value for key, value in weights.items() if not key.startswith("moments.")}
+    stages = Stages(data, finetuned(preset, moments=False), tmp_path, "x", previous=bare, stop=lambda step: True)
+    stages.latents = np.zeros((len(data.frames.frames), 12), np.float32)
+    with pytest.raises(LearningError, match="stepper was stopped after 1 step"):
+        stages.train_stepper()
+    _, tensors = read_checkpoint(tmp_path / "stepper")
+    assert {float(value) for key, value in tensors.items() if key.endswith(".step")} == {1.0}
 
 
 def test_a_preset_to_go_on_with_takes_a_tenth(preset: Any) -> None:
