@@ -35,7 +35,7 @@ class FineTuning:
 
 FINE_TUNING: Mapping[str, FineTuning] = MappingProxyType(
     {
-        "decompressor": FineTuning(0.1, 64, 1.8),
+        "decompressor": FineTuning(0.09, 64, 1.8),
         "stepper": FineTuning(0.104, 64, 1.5),
         "projector": FineTuning(0.051, 256, 0.9),
     }
