@@ -22,6 +22,7 @@ from ambulo.export.engine.controller_graph import Stack, controller_model, start
 from ambulo.export.engine.golden import FRAMES, STEP, Golden, record_golden
 from ambulo.export.engine.graph import OPSET
 from ambulo.export.engine.output_folder import refuse_overwriting
+from ambulo.export.engine.step_inputs import FASTEST, LONGEST_SECONDS, SHORTEST_SECONDS
 from ambulo.formats.paths import write_whole
 
 if TYPE_CHECKING:
@@ -217,10 +218,24 @@ def describe(
     )
     meanings = {
         "state": ([n, s], "everything remembered; feed state_next back, begin with start.onnx"),
-        "velocity": ([n, 3], f"desired velocity in the world, {unit}/s; height is not used"),
-        "facing": ([n, 3], "direction in the world that the body shall face, any length; zero: where it goes"),
-        "tag_set": ([n], "which of tag_sets is asked for, a whole number as float"),
-        "dt": ([1], "seconds since the last step, 1e-6 to 10"),
+        "velocity": (
+            [n, 3],
+            f"desired velocity in the world, {unit}/s; height is not used; slowed down to {FASTEST * axes.per_metre:g} "
+            "along an axis, and 0 for what is not finite",
+        ),
+        "facing": (
+            [n, 3],
+            "direction in the world that the body shall face, any length; zero: where it goes; 0 for what is not finite",
+        ),
+        "tag_set": (
+            [n],
+            "which of tag_sets is asked for, a whole number as float; rounded, and held within them; NaN: 0",
+        ),
+        "dt": (
+            [1],
+            f"seconds since the last step; held within {SHORTEST_SECONDS:g} and {LONGEST_SECONDS:g}, NaN the least: in "
+            "a pause 0 does no harm",
+        ),
         "state_next": ([n, s], "the state after the step"),
         "root_position": ([n, 3], f"world, {unit}; equals joint 0 of local_positions"),
         "root_rotation": ([n, 4], "world, quaternion x, y, z, w; equals joint 0 of local_rotations"),

@@ -20,6 +20,7 @@ from ambulo.export.engine.graph import Graph
 from ambulo.export.engine.graph_maths import atan2, forward_kinematics
 from ambulo.export.engine.slots import Slots, merge
 from ambulo.export.engine.step_feet import FEET_SLOTS, lock_feet
+from ambulo.export.engine.step_inputs import finite, held_dt, held_facing, held_tag_set, held_velocity
 from ambulo.export.engine.step_learned import Advanced, learned_slots, learned_step
 from ambulo.export.engine.step_matching import LONG_AGO, MATCHING_SLOTS, Matching, matching_step
 from ambulo.export.engine.step_smooth import Joints, smooth, smooth_slots
@@ -150,17 +151,17 @@ def controller_model(stack: Stack, count: int, axes: Axes) -> tuple[onnx.ModelPr
     """The graph of one step of N characters, and the kinds of operators in it.
 
     Inputs: ``state [N, S]``, ``velocity [N, 3]``, ``facing [N, 3]``, ``tag_set [N]`` where there are several, ``dt
-    [1]``. Outputs: ``state_next``, ``root_position [N, 3]``, ``root_rotation [N, 4]``, ``local_positions [N, J, 3]``,
+    [1]``, all but the state held within limits (:mod:`ambulo.export.engine.step_inputs`). Outputs: ``state_next``, ``root_position [N, 3]``, ``root_rotation [N, 4]``, ``local_positions [N, J, 3]``,
     ``local_rotations [N, J, 4]``, ``contacts [N, 2]``, ``transitioned [N]``.
     """
     g = Graph("controller", count)
     slots = stack.slots
     state = slots.unpack(g.input("state", (count, slots.size)))
-    velocity = axes.in_vectors(g.input("velocity", (count, 3)))
-    facing = axes.in_vectors(g.input("facing", (count, 3)), scaled=False)
-    several = stack.matching is not None and len(stack.matching.sets) > 1
-    tag_set = g.input("tag_set", (count,)).wide(1) if several else None
-    dt = g.input("dt", (1,))
+    velocity = axes.in_vectors(held_velocity(g.input("velocity", (count, 3)), axes.per_metre))
+    facing = axes.in_vectors(held_facing(g.input("facing", (count, 3))), scaled=False)
+    sets = 1 if stack.matching is None else len(stack.matching.sets)
+    tag_set = held_tag_set(g.input("tag_set", (count,)).wide(1), sets) if sets > 1 else None
+    dt = held_dt(g.input("dt", (1,)))
     advanced: Advanced
     if stack.matching is not None:
         advanced = matching_step(g, stack.matching, state, velocity, facing, tag_set, dt)
@@ -207,8 +208,8 @@ def start_model(stack: Stack, count: int, axes: Axes, seed: int = 0) -> onnx.Mod
     slots = stack.slots
     rest = stack.pack(stack.whole.start(count, seed))
     state = slots.unpack(g.constant(rest))
-    position = axes.in_vectors(g.input("position", (count, 3)))
-    facing = axes.in_vectors(g.input("facing", (count, 3)), scaled=False)
+    position = axes.in_vectors(finite(g.input("position", (count, 3))))
+    facing = axes.in_vectors(held_facing(g.input("facing", (count, 3))), scaled=False)
     aside, height, ahead = facing.part(0, 1), position.part(1, 2), facing.part(2, 3)
     size = g.join(aside, ahead, axis=1).norm()
     heading = g.where(size > 0.0, atan2(aside, ahead, size), 0.0)
