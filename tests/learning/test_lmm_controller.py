@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,10 +17,17 @@ from ambulo.control.controller import Controller, join, take
 from ambulo.control.intent import Intent
 from ambulo.control.missing import MissingWarning
 from ambulo.control.pose import Pose
+from ambulo.control.project_settings import project_controller
 from ambulo.control.scripts import create_script
 from ambulo.control.simulation import simulate
 from ambulo.errors import ControlError, LearningError, QueryError
-from ambulo.learning.create import controller_names, create_controller, models_folder
+from ambulo.learning.create import (
+    controller_names,
+    create_controller,
+    exportable_controllers,
+    models_folder,
+    open_stack,
+)
 from ambulo.learning.lmm_controller import LearnedMotionMatching, LmmSettings
 from ambulo.maths import quaternions
 from ambulo.motion import kinematics
@@ -331,3 +339,23 @@ def test_a_game_goes_on_without_what_it_was_not_trained_for(bare: Any, model: An
     assert "'injured'" in str(told[0].message) and "event" in str(told[1].message)
     _, plain = bare.step(state, Intent(walk), 1 / 60)
     assert_array_equal(pose.positions, plain.positions)
+
+
+def test_motion_matching_has_a_short_name_everywhere(project: Path, data: Any, tmp_path: Path) -> None:
+    plain = create_controller("motion_matching", data.database, data.index)
+    short = create_controller("mm", data.database, data.index)
+    assert type(short) is type(plain) and type(short).__name__ == "FootLock"
+    assert open_stack(project, "mm").name == "motion_matching"
+    own = Path(shutil.copytree(project, tmp_path / "walker", ignore=shutil.ignore_patterns("models")))
+    file = own / "ambulo.toml"
+    file.write_text(file.read_text().replace('["motion_matching"]', '["mm"]'))
+    assert '["mm"]' in file.read_text()
+    assert open_stack(own).name == project_controller(own) == "motion_matching"
+    # What lies in a folder of that name is never played, so it is not offered.
+    for name, form in (("mm", "ambulo lmm"), ("walk", "ambulo lmm"), ("poser", "ambulo poser")):
+        (own / "models" / name).mkdir(parents=True)
+        (own / "models" / name / "manifest.json").write_text(f'{{"format": "{form}"}}')
+    assert "mm" not in controller_names(own / "models") and "walk" in controller_names(own / "models")
+    assert exportable_controllers(own / "models") == ["mm", "walk"]
+    with pytest.raises(ControlError, match="did you mean 'mm'"):
+        create_controller("nmm", data.database, data.index, models=tmp_path)

@@ -40,6 +40,14 @@ CONTROLLERS: dict[str, Callable[[Database, SearchIndex, ControlSettings], Contro
 }
 """Bare controllers by name, without their wrappers."""
 
+ALIASES = {"mm": "motion_matching"}
+"""Other names of controllers, wherever a controller is named -> their own."""
+
+
+def full_name(name: str) -> str:
+    """The own name of a controller that may be called by an alias."""
+    return ALIASES.get(name, name)
+
 
 def create_controller(
     name: str, database: Database, index: SearchIndex, settings: ControlSettings | None = None
@@ -47,7 +55,7 @@ def create_controller(
     """A full stack: the controller of that name, inertialized, with locked feet; four feet are kept above ground.
 
     Args:
-        name: a key of :data:`CONTROLLERS`.
+        name: a key of :data:`CONTROLLERS` or of :data:`ALIASES`.
         database: what is played.
         index: exact search over the features of that database. Blocks compare features of their own and use it only if
             it is of those.
@@ -68,7 +76,7 @@ def create_chain(
     """The same stack around a chain of databases, the special ones first (S0.13, S0.14).
 
     Args:
-        name: a key of :data:`CONTROLLERS`, of all levels.
+        name: a key of :data:`CONTROLLERS` or of :data:`ALIASES`, of all levels.
         levels: name, database, index and settings of each; which tags are shown by default is each one's own.
         settings: of the wrappers; the first level's where None.
 
@@ -83,9 +91,9 @@ def create_chain(
 
 
 def _bare(name: str, database: Database, index: SearchIndex, settings: ControlSettings) -> Controller:
-    maker = CONTROLLERS.get(name)
+    maker = CONTROLLERS.get(full_name(name))
     if maker is None:
-        raise ControlError(f"no controller {name!r}; {nearest_names(name, CONTROLLERS)}", key="controller")
+        raise ControlError(f"no controller {name!r}; {nearest_names(name, [*CONTROLLERS, *ALIASES])}", key="controller")
     return maker(database, index, settings)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ambulo.control.create import CONTROLLERS
+from ambulo.control.create import CONTROLLERS, full_name
 from ambulo.control.settings import ControlSettings
 from ambulo.database.project import PROJECT_FILE, Project, load_project
 from ambulo.errors import ProjectError, nearest_names
@@ -63,14 +63,14 @@ def project_controller(folder: str | Path, *, trained: Iterable[str] = ()) -> st
         return DEFAULT_CONTROLLER
     known = [*CONTROLLERS, *trained]
     for name in project.controllers:
-        if name not in known:
+        if full_name(name) not in known:
             raise ProjectError(
                 f"there is no controller {name!r}",
                 path=project.path,
                 key="controllers",
                 remedy=nearest_names(name, known),
             )
-    return next(iter(project.controllers), DEFAULT_CONTROLLER)
+    return full_name(next(iter(project.controllers), DEFAULT_CONTROLLER))
 
 
 def project_fallback(folder: str | Path) -> tuple[Path, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ambulo.control.controller import Controller
-from ambulo.control.create import CONTROLLERS, create_chain
+from ambulo.control.create import ALIASES, CONTROLLERS, create_chain, full_name
 from ambulo.control.create import create_controller as create_plain
 from ambulo.control.settings import ControlSettings
 from ambulo.errors import ControlError, LearningError, nearest_names
@@ -51,7 +51,30 @@ def model_stamp(models: str | Path | None, name: str) -> object:
 
 def controller_names(models: str | Path | None = None) -> list[str]:
     """Every controller that can be made: the plain ones first, then the trained ones."""
-    return [*CONTROLLERS, *(name for name in trained_models(models) if name not in CONTROLLERS)]
+    taken = {*CONTROLLERS, *ALIASES}
+    return [*CONTROLLERS, *(name for name in trained_models(models) if name not in taken)]
+
+
+def exportable_controllers(models: str | Path | None = None) -> list[str]:
+    """What `ambulo export` can write as a graph: motion matching, by its short name, and the trained models."""
+    taken = {*CONTROLLERS, *ALIASES}
+    return [
+        "mm",
+        *(name for name in trained_models(models) if name not in taken and _is_lmm(Path(models or "") / name)),
+    ]
+
+
+def _is_lmm(folder: Path) -> bool:
+    """Whether a folder's model is a controller: a posing model lies beside it."""
+    import msgspec
+
+    from ambulo.learning.lmm_model import FORMAT
+
+    try:
+        found = msgspec.json.decode((folder / MANIFEST).read_bytes())
+    except (OSError, msgspec.DecodeError, RecursionError):
+        return True  # damaged: the refusal that says so comes when it is opened
+    return isinstance(found, dict) and found.get("format") == FORMAT
 
 
 def create_controller(
@@ -64,7 +87,7 @@ def create_controller(
     """A full stack: the controller of that name, inertialized, with locked feet.
 
     Args:
-        name: a key of :data:`ambulo.control.create.CONTROLLERS`, or the name of a trained model.
+        name: a key of :data:`ambulo.control.create.CONTROLLERS` or of its aliases, or the name of a trained model.
         database: what is played, or what a model was trained on.
         index: exact search over its features.
         settings: of all layers.
@@ -74,6 +97,7 @@ def create_controller(
         ControlError: there is no controller of that name; lists the nearest.
         LearningError: the model is not trained yet, damaged, or does not fit the database.
     """
+    name = full_name(name)
     if name in CONTROLLERS:
         return create_plain(name, database, index, settings)
     if name not in trained_models(models):
@@ -84,7 +108,8 @@ def create_controller(
                 key="controller",
                 remedy="run `ambulo train lmm PROJECT`",
             )
-        raise ControlError(f"no controller {name!r}; {nearest_names(name, controller_names(models))}", key="controller")
+        known = [*controller_names(models), *ALIASES]
+        raise ControlError(f"no controller {name!r}; {nearest_names(name, known)}", key="controller")
     return _lmm(Path(str(models)) / name, database, index, settings or ControlSettings())
 
 
@@ -138,7 +163,7 @@ def open_stack(project: str | Path, controller: str | None = None, fallback: Seq
     from ambulo.matching.build import load_index
 
     models = models_folder(project)
-    name = controller or project_controller(project, trained=trained_models(models))
+    name = full_name(controller or project_controller(project, trained=trained_models(models)))
     places = [Path(project), *project_fallback(project), *map(Path, fallback)]
     levels: list[tuple[str, Database, SearchIndex, ControlSettings]] = []
     for place in places:

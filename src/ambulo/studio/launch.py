@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ambulo.control.create import full_name
 from ambulo.control.project_settings import project_controller
 from ambulo.database.database import Database
 from ambulo.errors import StudioError
@@ -51,7 +52,7 @@ def make_session(
         return open_project(places[name], name, fallback)
 
     first = next(iter(places.values()))
-    controller = controller or project_controller(first, trained=trained_models(models_folder(first)))
+    controller = full_name(controller or project_controller(first, trained=trained_models(models_folder(first))))
     session = Session(list(places), opener, controller=controller, seed=seed)
     for _ in range(WARM_STEPS):
         session.advance()
