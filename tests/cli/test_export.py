@@ -69,3 +69,47 @@ def test_what_cannot_be_exported_is_refused(
     assert run(["export", str(project), *words, "--out", str(tmp_path / "out")]) == 2
     assert reason in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("place", ["", " ", ".", "database", "models", "takes/below"])
+def test_places_that_are_no_folder_for_an_export_are_refused(
+    project: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    out = str(project / place) if place.strip() else place
+    before = sorted(project.rglob("*"))
+    capsys.readouterr()
+    for words in (["--target", "holden"], ["--controller", "mm", "--target", "unity"], ["--target", "jlpm", "--force"]):
+        assert run(["export", str(project), *words, "--out", out]) == 2
+        told = capsys.readouterr().err
+        assert ("the name of a folder is empty" if not place.strip() else "the folder is") in told
+    assert sorted(project.rglob("*")) == before
+
+
+def test_an_export_of_another_kind_takes_the_place_of_an_earlier_one(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    out = tmp_path / "out"
+    words = ["export", str(project), "--controller", "mm", "--out", str(out), "--json"]
+    assert run([*words, "--target", "unity"]) == 0
+    (out / "mine.txt").write_text("mine")
+    for target in ("holden", "jlpm", "onnx"):
+        capsys.readouterr()
+        assert run([*words, "--target", target]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert {path.name for path in out.iterdir()} == {*told["files"], "mine.txt"}
+
+
+def test_a_page_without_its_script_is_refused_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is opened: here the project is not even built."""
+    from ambulo.export.engine import web_page
+
+    monkeypatch.setattr(web_page, "LIVE", tmp_path / "live.js")
+    folder = tmp_path / "walker"
+    folder.mkdir()
+    (folder / "ambulo.toml").write_text('name = "walker"\n\n[[sources]]\npath = "takes"\n')
+    assert run(["export", str(folder), "--controller", "mm", "--target", "web"]) == 2
+    assert "web/build.py" in capsys.readouterr().err

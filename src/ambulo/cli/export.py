@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from ambulo.errors import AmbuloError
+
 if TYPE_CHECKING:
     from ambulo.export.engine.bundle import Exported
 
@@ -31,7 +33,7 @@ class Arguments:
     targets holden and jlpm."""
     target: str = "onnx"
     """onnx, unreal, unity, godot, web, holden or jlpm: axes, handedness and units, or file layout."""
-    out: Path | None = None
+    out: str | None = None
     """Folder to write to; PROJECT/export/TARGET-CONTROLLER if left out."""
     characters: int = 1
     """How many characters one run of the graph moves."""
@@ -52,7 +54,9 @@ def run(arguments: Arguments) -> Exported:
     controller = arguments.controller or default_controller(arguments.target)
     sets = [split_tags((text,)) for text in arguments.tags]
     place = arguments.project if arguments.project.is_dir() else arguments.project.parent
-    out = arguments.out or place / "export" / f"{arguments.target}-{controller}"
+    if arguments.out is not None and not arguments.out.strip():
+        raise AmbuloError("the name of a folder is empty", key="out", remedy="name one, or leave --out out")
+    out = Path(arguments.out) if arguments.out else place / "export" / f"{arguments.target}-{controller}"
     return export(
         arguments.project,
         out,

@@ -21,7 +21,7 @@ from ambulo.export.engine.axes import Axes, axes_of
 from ambulo.export.engine.controller_graph import Stack, controller_model, start_model
 from ambulo.export.engine.golden import FRAMES, STEP, Golden, record_golden
 from ambulo.export.engine.graph import OPSET
-from ambulo.export.engine.output_folder import refuse_overwriting
+from ambulo.export.engine.output_folder import leftovers, refuse_overwriting, refuse_project_folders
 from ambulo.export.engine.step_inputs import FASTEST, LONGEST_SECONDS, SHORTEST_SECONDS
 from ambulo.formats.paths import write_whole
 
@@ -106,7 +106,8 @@ def export_controller(
 
     Args:
         project: a built project.
-        out: folder to write to; the untouched files of an earlier export in it are replaced.
+        out: folder to write to; the untouched files of an earlier export in it are replaced, or removed where this one
+            has none of their name.
         controller: ``mm``, or the name of a trained model.
         target: one of :data:`ENGINE_TARGETS`; decides axes, handedness and unit of length.
         characters: N, fixed in the graph.
@@ -121,10 +122,15 @@ def export_controller(
     axes = axes_of(target)
     if not 1 <= characters <= MOST_CHARACTERS:
         raise ControlError(f"{characters} characters are not possible; 1 to {MOST_CHARACTERS} are", key="characters")
+    if target == "web":
+        from ambulo.export.engine.web_page import read_live
+
+        if characters != 1:
+            raise ControlError("the page plays one character", key="characters", remedy="leave --characters out")
+        read_live()
+    refuse_project_folders(out, project)
     stack, database, _, _ = open_stack(project, controller, tag_sets)
     licences = _licences(stack, database)
-    if target == "web" and characters != 1:
-        raise ControlError("the page plays one character", key="characters", remedy="leave --characters out")
     refuse_overwriting(out, _names(stack, target), force=force)
     model, operators = controller_model(stack, characters, axes)
     files = {"controller.onnx": model.SerializeToString()}
@@ -147,6 +153,8 @@ def export_controller(
     manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     files["manifest.json"] = json.dumps(manifest, indent=1).encode() + b"\n"
     out.mkdir(parents=True, exist_ok=True)
+    for path in leftovers(out, files):
+        path.unlink()
     for name, data in files.items():  # the manifest last: a folder with one is whole
         write_whole(out / name, data)
     return Exported(
@@ -225,7 +233,7 @@ def describe(
         ),
         "facing": (
             [n, 3],
-            "direction in the world that the body shall face, any length; zero: where it goes; 0 for what is not finite",
+            "direction in the world that the body shall face, any length; zero: where it goes; what is not finite is 0",
         ),
         "tag_set": (
             [n],

@@ -151,8 +151,9 @@ def controller_model(stack: Stack, count: int, axes: Axes) -> tuple[onnx.ModelPr
     """The graph of one step of N characters, and the kinds of operators in it.
 
     Inputs: ``state [N, S]``, ``velocity [N, 3]``, ``facing [N, 3]``, ``tag_set [N]`` where there are several, ``dt
-    [1]``, all but the state held within limits (:mod:`ambulo.export.engine.step_inputs`). Outputs: ``state_next``, ``root_position [N, 3]``, ``root_rotation [N, 4]``, ``local_positions [N, J, 3]``,
-    ``local_rotations [N, J, 4]``, ``contacts [N, 2]``, ``transitioned [N]``.
+    [1]``, all but the state held within limits (:mod:`ambulo.export.engine.step_inputs`). Outputs: ``state_next``,
+    ``root_position [N, 3]``, ``root_rotation [N, 4]``, ``local_positions [N, J, 3]``, ``local_rotations [N, J, 4]``,
+    ``contacts [N, 2]``, ``transitioned [N]``.
     """
     g = Graph("controller", count)
     slots = stack.slots

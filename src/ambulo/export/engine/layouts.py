@@ -18,7 +18,7 @@ from ambulo.export.engine import holden, jlpm
 from ambulo.export.engine.axes import AXES
 from ambulo.export.engine.bundle import Exported
 from ambulo.export.engine.holden_body import HoldenCharacter, body_of, write_character
-from ambulo.export.engine.output_folder import refuse_overwriting
+from ambulo.export.engine.output_folder import leftovers, refuse_overwriting, refuse_project_folders
 from ambulo.formats.paths import write_whole
 from ambulo.motion import kinematics
 
@@ -154,6 +154,7 @@ def export_layout(project: str | Path, out: Path, target: str, *, force: bool = 
     from ambulo.database.database import Database
     from ambulo.matching.build import load_index
 
+    refuse_project_folders(out, project)
     database = Database.open(project)
     features = load_index(database)[1].feature_set
     notes = []
@@ -199,6 +200,8 @@ def export_layout(project: str | Path, out: Path, target: str, *, force: bool = 
         "notes": notes,
         "files": {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names},
     }
+    for path in leftovers(out, [*names, "manifest.json"]):
+        path.unlink()
     write_whole(out / "manifest.json", json.dumps(manifest, indent=1).encode() + b"\n")
     return Exported(
         target=target, controller="mm", folder=str(out), characters=0,

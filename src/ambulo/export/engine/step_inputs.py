@@ -1,8 +1,8 @@
 """What a game hands to a graph, before the graph believes it.
 
-In a graph nothing can be refused, and what is not finite would stay in the state for ever: a pause has ``dt`` 0, a stick
-that was divided by nothing is NaN. So all inputs are held within limits, in one place. What lies within them is not
-changed by a bit.
+In a graph nothing can be refused, and what is not finite would stay in the state for ever: a pause has ``dt`` 0, a
+stick that was divided by nothing is NaN. So all inputs are held within limits, in one place. What lies within them is
+not changed by a bit.
 """
 
 from __future__ import annotations
