@@ -127,9 +127,10 @@ def test_another_recording_is_refused(matching: Any, tmp_path: Path) -> None:
         arrays = {name: stored[name].copy() for name in stored.files}
     arrays["out_local_positions"][200, 0, 5, 1] += 1.0  # a centimetre
     np.savez(folder / "golden.npz", **arrays)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["files"]["golden.npz"] = hashlib.sha256((folder / "golden.npz").read_bytes()).hexdigest()
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    rewritten(folder, "golden.npz", (folder / "golden.npz").read_bytes())
+    with pytest.raises(verify.Mismatch, match=r"golden\.bin: out_local_positions: is not as in golden\.npz"):
+        verify.verify(folder)
+    rewritten(folder, "golden.bin", b"".join(array.astype("<f4").tobytes() for array in arrays.values()))
     with pytest.raises(verify.Mismatch, match=r"out_local_positions.*frame 200"):
         verify.verify(folder)
 
@@ -139,7 +140,88 @@ def rewritten(folder: Path, name: str, data: bytes) -> None:
     (folder / name).write_bytes(data)
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["files"][name] = hashlib.sha256(data).hexdigest()
+    manifest["fields"]["files"] = verify.digest_of(manifest["files"])
     (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("which", ["matching", "learned"])
+def test_every_file_must_be_listed(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Also where the hash of the list is made anew."""
+    exported = request.getfixturevalue(which)
+    folder = tmp_path / "copy"
+    shutil.copytree(exported.folder, folder)
+    whole = json.loads((folder / "manifest.json").read_text())
+    assert set(whole["files"]) >= {"start.onnx", "golden.bin", "verify.py"}
+    assert ("stepper.onnx" in whole["files"]) == (which == "learned")
+    for name in set(whole["files"]) - {"index.html"}:
+        for again in (False, True):
+            changed = json.loads(json.dumps(whole))
+            del changed["files"][name]
+            if again:
+                changed["fields"]["files"] = verify.digest_of(changed["files"])
+            (folder / "manifest.json").write_text(json.dumps(changed))
+            with pytest.raises(verify.Mismatch) as caught:
+                verify.verify(folder)
+            assert caught.value.field == f"files.{name}"
+
+
+def test_another_start_is_refused(matching: Any, learned: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(matching.folder, folder)
+    import onnx
+
+    model = onnx.load(str(folder / "start.onnx"))
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) == 2:
+            changed = onnx.numpy_helper.to_array(tensor) + np.float32(0.01)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(changed, tensor.name))
+    rewritten(folder, "start.onnx", model.SerializeToString())
+    with pytest.raises(verify.Mismatch, match=r"start\.onnx: state: differs"):
+        verify.verify(folder)
+    for data in ((Path(learned.folder) / "start.onnx").read_bytes(), b"rubbish"):
+        rewritten(folder, "start.onnx", data)
+        with pytest.raises(verify.Mismatch, match=r"start\.onnx"):
+            verify.verify(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda data: data[:-4], r"golden\.bin: .*is not as in"),
+        (lambda data: data + b"\0\0\0\0", r"golden\.bin: file: has"),
+        (lambda data: b"\0\0\0\0" + data[4:], r"golden\.bin: state: is not as in"),
+    ],
+)
+def test_plain_numbers_are_those_of_the_recording(matching: Any, tmp_path: Path, change: Any, reason: str) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(matching.folder, folder)
+    data = (folder / "golden.bin").read_bytes()
+    assert data[:4] != b"\0\0\0\0"
+    rewritten(folder, "golden.bin", change(data))
+    with pytest.raises(verify.Mismatch, match=reason):
+        verify.verify(folder)
+
+
+def test_a_manifest_that_goes_too_deep_is_refused(matching: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(matching.folder, folder)
+    (folder / "manifest.json").write_text("[" * 100_000 + "]" * 100_000)
+    with pytest.raises(verify.Mismatch, match=r"manifest\.json: file: cannot be read"):
+        verify.verify(folder)
+
+
+def test_what_is_wrong_is_said_so_that_it_is_seen(matching: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(matching.folder, folder)
+    whole = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(json.dumps(json.loads(whole) | {"opset": "15"}))
+    with pytest.raises(verify.Mismatch, match="opset: is '15', the graph's is 15"):
+        verify.verify(folder)
+    (folder / "manifest.json").write_text(whole)
+    for rubbish in (b"\x08\x08rubbish", b"", b"\xff" * 50, bytes(range(256))):
+        rewritten(folder, "controller.onnx", rubbish)
+        with pytest.raises(verify.Mismatch, match=r"controller\.onnx: graph: is no ONNX model"):
+            verify.verify(folder)
 
 
 @pytest.mark.parametrize(
@@ -308,3 +390,35 @@ def test_tags_can_be_asked_for(project: Path) -> None:
         state = out[0]
         np.testing.assert_allclose(out[3], pose.positions, atol=1e-4)
         assert bool(out[6][0]) == bool(pose.transitioned[0])
+
+
+@pytest.mark.parametrize(
+    ("licences", "says"),
+    [
+        ([], "unknown"), (["MIT"], False), (["MIT", ""], "unknown"), (["", "CC BY-NC 4.0"], True), ([" "], "unknown"),
+        (["CC BY-NC 4.0"], True),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_not_free(licences: list[str], says: object) -> None:
+    from ambulo.database.licences import LicenceUse, is_non_commercial
+    from ambulo.export.engine.bundle import forbids_sale
+
+    assert forbids_sale([LicenceUse(text, "", is_non_commercial(text), 1, 1.0) for text in licences]) is says
+
+
+def test_a_model_without_clips_is_of_unknown_licence(trained: Path, tmp_path: Path) -> None:
+    """As one that somebody made smaller; here the manifest in memory."""
+    from dataclasses import replace
+
+    import msgspec
+
+    from ambulo.export.engine.bundle import forbids_sale, licences_inside, notes_of
+
+    stack, database, _, _ = open_stack(trained, "lmm", ())
+    uses = licences_inside(stack, database)
+    assert uses[0].licence == "CC BY-NC 4.0" and forbids_sale(uses) is True
+    manifest = msgspec.structs.replace(stack.bare.model.manifest, clips=[])
+    stack.bare.model = replace(stack.bare.model, manifest=manifest)
+    uses = licences_inside(stack, database)
+    assert uses == [] and forbids_sale(uses) == "unknown"
+    assert any("UNKNOWN" in note for note in notes_of(stack, uses, database))

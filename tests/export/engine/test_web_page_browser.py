@@ -143,10 +143,12 @@ def test_a_gamepad_walks(browser: Any, address: str) -> None:
     """
     with opened(browser, address, pad) as view:
         view.evaluate("() => { window.pad.axes = [0.9, 0, 0, 0]; }")
+        # Until somebody steers, the character goes where it likes.
+        until(view, "document.querySelector('.readout').textContent", lambda text: "Test Pad" in text)
+        view.wait_for_timeout(300)
         asked = np.array(until(view, "ambulo.asked", lambda asked: abs(asked[0]) + abs(asked[2]) > 0.5))
         view.evaluate("() => { window.pad.axes = [-0.9, 0, 0, 0]; }")
         until(view, "ambulo.asked", lambda now: np.dot(now, asked) < 0)
-        until(view, "document.querySelector('.readout').textContent", lambda text: "Test Pad" in text)
 
 
 def test_without_a_graphics_card_the_page_draws_by_itself(browser: Any, address: str) -> None:

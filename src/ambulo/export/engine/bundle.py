@@ -130,7 +130,7 @@ def export_controller(
         read_live()
     refuse_project_folders(out, project)
     stack, database, _, _ = open_stack(project, controller, tag_sets)
-    licences = _licences(stack, database)
+    licences = licences_inside(stack, database)
     refuse_overwriting(out, _names(stack, target), force=force)
     model, operators = controller_model(stack, characters, axes)
     files = {"controller.onnx": model.SerializeToString()}
@@ -147,10 +147,10 @@ def export_controller(
     if target == "web":
         files["index.html"] = _page(stack, database, model, golden, licences)
     files["verify.py"] = Path(verify.__file__).read_bytes()
-    notes = _notes(stack, licences, database)
+    notes = notes_of(stack, licences, database)
     manifest = describe(stack, database, model, operators, characters, axes, tag_sets, licences, notes)
-    manifest["fields"] = {name: verify.digest_of(value) for name, value in json.loads(json.dumps(manifest)).items()}
     manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    manifest["fields"] = {name: verify.digest_of(value) for name, value in json.loads(json.dumps(manifest)).items()}
     files["manifest.json"] = json.dumps(manifest, indent=1).encode() + b"\n"
     out.mkdir(parents=True, exist_ok=True)
     for path in leftovers(out, files):
@@ -288,12 +288,12 @@ def describe(
         "features": schema.to_dict(),
         "feature_names": list(schema.dimension_names),
         "licences": [msgspec.to_builtins(use) for use in licences],
-        "non_commercial": any(use.non_commercial for use in licences),
+        "non_commercial": forbids_sale(licences),
         "notes": notes,
     }
 
 
-def _licences(stack: Stack, database: Database) -> list[LicenceUse]:
+def licences_inside(stack: Stack, database: Database) -> list[LicenceUse]:
     """Of the frames inside, or of those that the networks were trained on."""
     if stack.matching is not None:
         return licences_of(database)
@@ -305,13 +305,21 @@ def _licences(stack: Stack, database: Database) -> list[LicenceUse]:
     return licences_of(cast("Database", SimpleNamespace(clips=clips, rate=manifest.rate)))
 
 
-def _notes(stack: Stack, licences: list[LicenceUse], database: Database) -> list[str]:
+def forbids_sale(licences: Sequence[LicenceUse]) -> bool | str:
+    """Whether one of them forbids commercial use; ``"unknown"`` where none does, but one is not known, or all are."""
+    if any(use.non_commercial for use in licences):
+        return True
+    return "unknown" if not licences or any(not use.licence.strip() for use in licences) else False
+
+
+def notes_of(stack: Stack, licences: list[LicenceUse], database: Database) -> list[str]:
+    """What a person should know."""
     notes = []
     if stack.matching is None and stack.bare.model.manifest.database_digest != database.digest:
         notes.append("the model was trained on an earlier database: what was added since is not in it; train it anew")
     if any(use.non_commercial for use in licences):
         notes.append("contains or was trained on NON-COMMERCIAL motion: not for products that are sold")
-    if any(not use.licence for use in licences):
+    if not licences or any(not use.licence.strip() for use in licences):
         notes.append("the licence of some of the motion is UNKNOWN: find out what it allows before you pass this on")
     if not stack.has_foot_lock:
         notes.append("feet are not locked: the body is not two-legged; the lowest is kept above the ground")

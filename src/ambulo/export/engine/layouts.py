@@ -16,7 +16,7 @@ from ambulo.database.licences import licences_of
 from ambulo.errors import ControlError
 from ambulo.export.engine import holden, jlpm
 from ambulo.export.engine.axes import AXES
-from ambulo.export.engine.bundle import Exported
+from ambulo.export.engine.bundle import Exported, forbids_sale
 from ambulo.export.engine.holden_body import HoldenCharacter, body_of, write_character
 from ambulo.export.engine.output_folder import leftovers, refuse_overwriting, refuse_project_folders
 from ambulo.formats.paths import write_whole
@@ -182,7 +182,7 @@ def export_layout(project: str | Path, out: Path, target: str, *, force: bool = 
     licences = licences_of(database)
     if any(use.non_commercial for use in licences):
         notes.append("contains NON-COMMERCIAL motion: not for products that are sold")
-    if any(not use.licence for use in licences):
+    if not licences or any(not use.licence.strip() for use in licences):
         notes.append("the licence of some of the motion is UNKNOWN: find out what it allows before you pass this on")
     manifest = {
         "format": f"ambulo {target}",
@@ -196,7 +196,7 @@ def export_layout(project: str | Path, out: Path, target: str, *, force: bool = 
         if target == "jlpm"
         else list(features.schema.dimension_names),
         "licences": [msgspec.to_builtins(use) for use in licences],
-        "non_commercial": any(use.non_commercial for use in licences),
+        "non_commercial": forbids_sale(licences),
         "notes": notes,
         "files": {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in names},
     }

@@ -20,6 +20,11 @@ FORMAT, VERSION = "ambulo controller", 1
 MOST_TOLERANCE = 0.5
 """Of any output, in its unit: contacts are 0 or 1."""
 
+LISTED = ("controller.onnx", "start.onnx", "golden.npz", "golden.bin", "golden.json", "verify.py")
+NETWORKS = ("decompressor.onnx", "stepper.onnx", "projector.onnx")
+START_TOLERANCE = 1e-4
+"""Metres, radians: what the graph of the first state may be off."""
+
 _NEEDED = ("format", "version", "opset", "operators", "characters", "rate", "inputs", "outputs", "state", "files",
            "fields")  # fmt: skip
 
@@ -37,7 +42,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / "manifest.json"
     try:
         manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Mismatch("manifest.json", "file", f"cannot be read: {error}") from None
     for field in _NEEDED:
         if not isinstance(manifest, dict) or field not in manifest:
@@ -59,7 +64,8 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
             raise Mismatch("manifest.json", f"files.{name}", "the file is missing")
         if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             raise Mismatch("manifest.json", f"files.{name}", "the file's SHA-256 is another one")
-    for name in ("controller.onnx", "golden.npz", "golden.json"):
+    learned = str(manifest.get("controller", "")).startswith("learned")
+    for name in LISTED + (NETWORKS if learned else ()):
         if name not in manifest["files"]:
             raise Mismatch("manifest.json", f"files.{name}", "is not listed")
 
@@ -67,19 +73,23 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
 def check_opset(folder: Path, manifest: dict[str, Any]) -> None:
     """The operator set and the kinds of operators, read from the graph itself."""
     data = (folder / "controller.onnx").read_bytes()
-    found = opset_of(data)
-    if found != manifest["opset"]:
-        raise Mismatch("manifest.json", "opset", f"is {manifest['opset']}, the graph's is {found}")
-    operators = operators_of(data)
+    try:
+        found, operators = opset_of(data), operators_of(data)
+    except (IndexError, TypeError, ValueError) as error:
+        raise Mismatch("controller.onnx", "graph", f"is no ONNX model: {error!r}") from None
+    if not operators:
+        raise Mismatch("controller.onnx", "graph", "is no ONNX model: it has no operators")
+    if found != manifest["opset"] or type(manifest["opset"]) is not int:
+        raise Mismatch("manifest.json", "opset", f"is {manifest['opset']!r}, the graph's is {found!r}")
     if operators != manifest["operators"]:
         other = sorted(set(operators) ^ set(manifest["operators"]))
         raise Mismatch("manifest.json", "operators", f"are not the graph's: {', '.join(other) or 'their order'}")
 
 
 def check_fields(manifest: dict[str, Any]) -> None:
-    """Every field's own hash (files have theirs): what no graph tells, as axes or licences, is as it was exported."""
+    """Every field's own hash: what no graph tells, as axes, licences or the list of files, is as it was exported."""
     told = manifest["fields"]
-    for name in sorted(set(told) | set(manifest) - {"fields", "files"}):
+    for name in sorted(set(told) | set(manifest) - {"fields"}):
         if name not in manifest:
             raise Mismatch("manifest.json", name, "is missing")
         if told.get(name) != digest_of(manifest[name]):
@@ -173,14 +183,66 @@ def read_recording_note(folder: Path, manifest: dict[str, Any]) -> dict[str, Any
     return dict(told)
 
 
-def replay(folder: Path, manifest: dict[str, Any], session: Any) -> dict[str, float]:
-    """Run the recording again from its first state. Returns the largest difference of each output."""
-    told = read_recording_note(folder, manifest)
+def read_recording(folder: Path) -> dict[str, Any]:
+    """The arrays of ``golden.npz``."""
     try:
         with np.load(folder / "golden.npz", allow_pickle=False) as stored:
-            golden = {name: stored[name] for name in stored.files}
+            return {name: stored[name] for name in stored.files}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise Mismatch("golden.npz", "file", f"cannot be read: {error}") from None
+
+
+def check_plain(folder: Path, manifest: dict[str, Any]) -> None:
+    """``golden.bin`` holds the same numbers, where ``golden.json`` says."""
+    data, golden = (folder / "golden.bin").read_bytes(), read_recording(folder)
+    places = read_recording_note(folder, manifest).get("arrays")
+    if not isinstance(places, dict) or set(places) != set(golden):
+        raise Mismatch("golden.json", "arrays", "are not those of golden.npz")
+    end = 0
+    for name, array in golden.items():
+        if places[name] != {"shape": list(array.shape), "offset": end}:
+            raise Mismatch("golden.json", f"arrays.{name}", f"is not {list(array.shape)} from {end}")
+        start, end = end, end + array.size
+        if data[4 * start : 4 * end] != np.ascontiguousarray(array, "<f4").tobytes():
+            raise Mismatch("golden.bin", name, "is not as in golden.npz")
+    if len(data) != 4 * end:
+        raise Mismatch("golden.bin", "file", f"has {len(data)} bytes, not {4 * end}")
+
+
+def check_start(folder: Path) -> None:
+    """``start.onnx`` makes the first state of the recording."""
+    golden, session = read_recording(folder), open_graph(folder, "start.onnx")
+    given = [tensor.name for tensor in session.get_inputs()]
+    for name in (*given, "state"):
+        if name not in golden:
+            raise Mismatch("golden.npz", name, "is missing")
+    try:
+        found = session.run(None, {name: golden[name] for name in given})[0]
+    except Exception as error:  # its own kinds of errors have no common base
+        raise Mismatch("start.onnx", "graph", f"cannot be run: {error}") from None
+    difference = distance("state", found, golden["state"])
+    if not difference <= START_TOLERANCE:
+        raise Mismatch("start.onnx", "state", f"differs by {difference:.3g} from the first of the recording")
+
+
+def open_graph(folder: Path, name: str) -> Any:
+    """A graph, ready to run on one thread."""
+    try:
+        import onnxruntime  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        raise Mismatch("verify.py", "onnxruntime", "is not installed: pip install onnxruntime") from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(folder / name), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its own kinds of errors have no common base
+        raise Mismatch(name, "graph", f"cannot be run: {error}") from None
+
+
+def replay(folder: Path, manifest: dict[str, Any], session: Any) -> dict[str, float]:
+    """Run the recording again from its first state. Returns the largest difference of each output."""
+    told, golden = read_recording_note(folder, manifest), read_recording(folder)
     wanted = ["state", *(f"out_{name}" for name in told["tolerances"])]
     for name in wanted:
         if name not in golden or (name != "state" and len(golden[name]) != told["frames"]):
@@ -222,27 +284,18 @@ def verify(folder: Path) -> dict[str, Any]:
     manifest = read_manifest(folder)
     try:
         return _verify(folder, manifest)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, StopIteration) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, StopIteration, RecursionError) as error:
         raise Mismatch("manifest.json", "layout", f"is not as this script knows it: {error!r}") from None
 
 
 def _verify(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     check_files(folder, manifest)
     check_opset(folder, manifest)
-    try:
-        import onnxruntime  # type: ignore[import-untyped, unused-ignore]
-    except ImportError:
-        raise Mismatch("verify.py", "onnxruntime", "is not installed: pip install onnxruntime") from None
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    path = str(folder / "controller.onnx")
-    try:
-        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # its own kinds of errors have no common base
-        raise Mismatch("controller.onnx", "graph", f"cannot be run: {error}") from None
+    session = open_graph(folder, "controller.onnx")
     check_layout(manifest, session)
     check_fields(manifest)
+    check_plain(folder, manifest)
+    check_start(folder)
     began = time.perf_counter()
     worst = replay(folder, manifest, session)
     return {"differences": worst, "seconds": time.perf_counter() - began, "licences": manifest.get("licences", [])}
@@ -258,6 +311,8 @@ def main() -> int:
         return 2
     for name, value in result["differences"].items():
         print(f"{name}: at most {value:.2g} off")
+    if not result["licences"]:
+        print("licence: unknown")
     for licence in result["licences"]:
         flag = " [NON-COMMERCIAL]" if licence.get("non_commercial") else ""
         print(f"licence: {licence.get('licence') or 'unknown'}{flag}, {licence.get('attribution', '')}")
