@@ -41,10 +41,14 @@ TITLES = {
     "iteration": "Iterating on a project",
     "autotag": "Auto-tagging",
     "lmm": "Learned motion matching",
+    "lmm_quick": "Learned motion matching, the quick preset, and clips that are added to it",
     "export": "Exported controllers",
     "posing": "Posing from a few points",
     "posing_projection": "Posing: projection onto a skeleton",
 }
+
+COMMANDS = {"lmm_quick": ("lmm", "--quick", "--preset", "quick")}
+"""Results of a script that is not called as they are: the script, and what it is told."""
 
 SCRIPTS = ("idle", "forward", "circle", "square", "star", "wave", "turn_90", "turn_180", "strafe", "random_sticks")
 COLUMNS = {
@@ -90,11 +94,12 @@ CONTROLLERS = ("motion_matching", "lmm")
 
 def run(name: str, quick: bool) -> None:
     """Run one benchmark and keep its JSON."""
-    command = [sys.executable, str(SCRIPTS_FOLDER / f"{name}.py"), "--json", *(["--quick"] if quick else [])]
+    script, *options = COMMANDS.get(name, (name, *(["--quick"] if quick else [])))
+    command = [sys.executable, str(SCRIPTS_FOLDER / f"{script}.py"), "--json", *options]
     print(f"running {' '.join(command)}", file=sys.stderr, flush=True)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     result = json.loads(done.stdout)
-    result["command"] = f"python benchmarks/{name}.py" + (" --quick" if quick else "")
+    result["command"] = " ".join([f"python benchmarks/{script}.py", *options])
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
@@ -184,7 +189,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
     for name, result in results.items():
         machine = ", ".join(f"{key} {value}" for key, value in result["machine"].items())
         trials = [row for row in result["rows"] if is_trial(row)]
-        both = [row for row in result["rows"] if is_of_controller(row)] if name == "lmm" else []
+        both = [row for row in result["rows"] if is_of_controller(row)] if name.startswith("lmm") else []
         plain = [row for row in result["rows"] if not is_trial(row) and row not in both]
         shown = table(plain) if name != "quality" else []
         if both:
