@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from ambulo.cli import main as cli
+from ambulo.cli.stale import telling_stale
 from ambulo.database.build import build_frames
 from ambulo.database.database import Database
+from ambulo.errors import AmbuloError, ControlError, QueryError
 from ambulo.synthesis.takes import write_takes
 
 RUNAWAY = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
@@ -117,6 +119,24 @@ def test_a_database_older_than_its_project_says_so(tmp_path: Path, capsys: pytes
         said = capsys.readouterr()
         assert "no range carries the tag 'limping'" in said.err
         assert "-> run `ambulo build" in said.err and "the database is stale" in said.err
+
+
+def test_a_stale_database_is_no_excuse_for_wrong_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ambulo.toml").write_text('name = "small"\n')
+    monkeypatch.setattr("ambulo.database.staleness.stale_reasons", lambda home: ("1 take was added: a",))
+
+    def refused(error: AmbuloError) -> AmbuloError:
+        with pytest.raises(type(error)) as caught, telling_stale(tmp_path):
+            raise error
+        return caught.value
+
+    wrong = refused(ControlError("no controller 'mn'; did you mean 'mm'?", key="controller"))
+    assert wrong.remedy is None and "stale" not in str(wrong)
+    assert refused(ControlError("0 characters", key="characters", remedy="ask for 1")).remedy == "ask for 1"
+    missing = refused(QueryError("nothing carries the tag 'seed'", key="seed"))  # a tag that is called so
+    assert "the database is stale" in str(missing.remedy) and "None" not in str(missing.remedy)
+    both = refused(QueryError("no frame", key="required_tags", remedy="ask for fewer tags"))
+    assert str(both.remedy).endswith("; then: ask for fewer tags")
 
 
 def test_a_faulty_question_is_shown_around_the_fault(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,12 +9,19 @@ from pathlib import Path
 
 from ambulo.errors import ControlError, QueryError
 
+_OF_THE_COMMAND = frozenset(
+    {"character", "characters", "controller", "count", "fallback", "on_missing", "path", "rate", "script", "seconds",
+     "seed", "speed", "tag_sets", "tags", "target"}
+)  # fmt: skip
+"""Keys of refusals that no build mends: an option is wrong by itself."""
+
 
 @contextmanager
 def telling_stale(place: Path | None) -> Iterator[None]:
     """Run a verb that reads the database of a project; where that is stale, say so on stderr.
 
     A question that is refused is refused with that as its remedy: a tag may be missing because it was just written.
+    Options that are wrong by themselves are refused as ever.
 
     Args:
         place: the project or database, as it was given; None where the verb reads none.
@@ -25,11 +32,13 @@ def telling_stale(place: Path | None) -> Iterator[None]:
     try:
         yield
     except (QueryError, ControlError) as error:
-        reasons = stale_reasons(home)
+        of_the_command = isinstance(error, ControlError) and error.key in _OF_THE_COMMAND
+        reasons = () if of_the_command else stale_reasons(home)
         if not reasons:
             raise
         facts = error.facts()
-        facts["remedy"] = f"run `ambulo build {home}` first, the database is stale ({reasons[0]}); then: {error.remedy}"
+        then = f"; then: {error.remedy}" if error.remedy else ""
+        facts["remedy"] = f"run `ambulo build {home}` first, the database is stale ({reasons[0]}){then}"
         raise type(error)(error.message, **facts) from None
     for reason in stale_reasons(home):
         print(f"the database is stale, run `ambulo build {home}`: {reason}", file=sys.stderr)
