@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,12 +58,46 @@ class Arguments:
     """Print one JSON object."""
 
 
+def _tell(text: str) -> None:
+    """Say something on stderr; of several processes the first speaks."""
+    from ambulo.learning.processes import speaks
+
+    if speaks():
+        print(text, file=sys.stderr)
+
+
+def _model_name(arguments: Arguments) -> str:
+    """The name of the model: the kind's own where none is given."""
+    return arguments.model if arguments.name is None else arguments.name
+
+
+def _model_folder(arguments: Arguments) -> Path:
+    """Where the model will lie."""
+    from ambulo.learning.create import models_folder
+
+    if arguments.model == "poser" and arguments.out is not None:
+        return arguments.out
+    return models_folder(arguments.project) / _model_name(arguments)
+
+
 def _lmm(arguments: Arguments, tags: tuple[str, ...], progress: Any) -> Any:
     from ambulo.database.engines.engine import cluster_address
+    from ambulo.learning.devices import import_torch
+    from ambulo.learning.lmm_presets import find_preset
+    from ambulo.learning.lmm_requests import look_at_request
 
+    import_torch()
+    find_preset(arguments.preset)
+    name = _model_name(arguments)
+    notes = look_at_request(
+        arguments.project, name=name, tags=tags, precision=arguments.precision, seed=arguments.seed,
+        resume=arguments.resume, finetune=arguments.finetune,
+    )  # fmt: skip
+    for note in notes:
+        _tell(f"note: {note}")
     options: dict[str, Any] = {
         "preset": arguments.preset,
-        "name": arguments.name or "lmm",
+        "name": name,
         "tags": tags,
         "resume": arguments.resume,
         "finetune": arguments.finetune,
@@ -73,7 +109,7 @@ def _lmm(arguments: Arguments, tags: tuple[str, ...], progress: Any) -> Any:
     if cluster_address(arguments.engine) is None:
         from ambulo.learning.lmm_training import train_lmm
 
-        return train_lmm(arguments.project, jobs=arguments.jobs, **options)
+        return train_lmm(arguments.project, jobs=arguments.jobs, up_to_date=True, **options)
     from ambulo.learning.ray_launcher import train_lmm_on_ray
 
     workers = 2 if arguments.workers is None else arguments.workers
@@ -82,21 +118,23 @@ def _lmm(arguments: Arguments, tags: tuple[str, ...], progress: Any) -> Any:
 
 def _poser(arguments: Arguments, tags: tuple[str, ...], progress: Any) -> Any:
     from ambulo.errors import LearningError
-    from ambulo.learning.create import models_folder
+    from ambulo.learning.lmm_requests import refuse_name, refuse_precision
     from ambulo.learning.progress import TrainProgress
     from ambulo.posing.poser_training import train_poser
 
     for option, given in (("tags", tags), ("finetune", arguments.finetune), ("engine", arguments.engine != "local")):
         if given:
             raise LearningError(f"poser is trained without --{option}", key=option, remedy="leave it out")
-    name = arguments.name or "poser"
+    name = _model_name(arguments)
+    refuse_name(name, controller=False)
+    refuse_precision(arguments.precision)
 
     def tell(done: int, total: int) -> None:
         progress(TrainProgress("reading takes", done, done / total, 0.0, 0.0, 0.0, {}))
 
     return train_poser(
         (arguments.project, *arguments.more),
-        arguments.out or models_folder(arguments.project) / name,
+        _model_folder(arguments),
         name=name,
         preset=arguments.preset,
         hold_out=arguments.hold_out,
@@ -135,9 +173,22 @@ def run(arguments: Arguments) -> Any:
             remedy="add --engine ray, or start several processes with torchrun --nproc-per-node N -m ambulo train ...",
         )
     tags = split_tags(arguments.tags)
-    with training_bars() as progress:
-        report = TRAINERS[arguments.model](arguments, tags, progress)
+    began = time.time()
+    try:
+        with training_bars() as progress:
+            report = TRAINERS[arguments.model](arguments, tags, progress)
+    except KeyboardInterrupt:
+        if _has_checkpoint(_model_folder(arguments), began):
+            _tell("what was trained so far is kept: go on with the same command and --resume")
+        raise
     return report if speaks() else None
+
+
+def _has_checkpoint(folder: Path, since: float) -> bool:
+    """Whether a checkpoint was written below a folder since a time."""
+    from ambulo.learning.checkpoints import CHECKPOINT
+
+    return any(path.stat().st_mtime >= since - 1.0 for path in folder.rglob(CHECKPOINT))
 
 
 def show(report: Any) -> None:

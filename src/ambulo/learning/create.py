@@ -197,11 +197,13 @@ def _title(
 def _lmm(folder: Path, database: Database, index: SearchIndex, settings: ControlSettings) -> Controller:
     from ambulo.control.foot_lock import FootLock, foot_geometry
     from ambulo.control.inertialization import Inertialize
+    from ambulo.learning.lmm_changes import refuse_other_features
     from ambulo.learning.lmm_controller import LearnedMotionMatching
     from ambulo.learning.lmm_data import refuse_other_schema
     from ambulo.learning.lmm_model import load_model
 
     model = load_model(folder)
+    refuse_other_features(index.feature_set.schema, model.manifest)
     refuse_other_schema(index.feature_set.schema, database, model.manifest)
     bare = LearnedMotionMatching(model, settings, database=database, index=index)
     return FootLock(Inertialize(bare, settings.inertialize), foot_geometry(database), settings.foot_lock)

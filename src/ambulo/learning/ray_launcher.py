@@ -24,6 +24,7 @@ from ambulo.learning.carried_files import Piece, pieces, receive
 from ambulo.learning.checkpoints import CHECKPOINT, last_checkpoint
 from ambulo.learning.lmm_data import refuse_stale
 from ambulo.learning.lmm_presets import LmmPreset, find_preset
+from ambulo.learning.lmm_requests import refuse_name, refuse_precision
 from ambulo.learning.lmm_training import LmmReport, Progress, model_folder
 from ambulo.learning.progress import TrainProgress
 from ambulo.learning.ray_worker import TRAINING_ROOMS, Failed, FileSent, Machine, Order, Trainer, look
@@ -71,6 +72,8 @@ def train_lmm_on_ray(
     address = cluster_address(engine)
     if address is None:
         raise LearningError(f"the engine {engine!r} has no workers", key="engine", remedy="say ray or ray://HOST:PORT")
+    refuse_name(name)
+    refuse_precision(options.get("precision", "float16"))
     if isinstance(preset, str):
         preset = find_preset(preset)
     folder = Path(project).absolute()
