@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from ambulo.database.manifest import SkeletonRecord
 from ambulo.database.storage import map_tensors, write_tensors
-from ambulo.errors import DatabaseError, LearningError, QueryError, SkeletonError
+from ambulo.errors import DatabaseError, LearningError, QueryError, SkeletonError, nearest_names
 from ambulo.formats.paths import write_whole
 from ambulo.learning.pose_layout import PoseLayout
-from ambulo.learning.weights import Layers, pack_layers, unpack_layers
+from ambulo.learning.weights import PRECISIONS, Layers, pack_layers, unpack_layers
 from ambulo.matching.schema import FeatureSchema
 from ambulo.motion.skeleton import Skeleton
 
@@ -205,10 +205,23 @@ def load_model(folder: Path) -> LmmModel:
         raise LearningError(f"is damaged: {error}", path=path, remedy=_AGAIN) from None
 
 
+def _check_manifest(manifest: LmmManifest, schema: FeatureSchema, path: Path) -> None:
+    """Refuse fields of a manifest that say what no training writes."""
+    count, groups = len(manifest.weights), len(schema.groups)
+    if count != groups:
+        raise LearningError(f"there are {count} weights for {groups} groups of features", path=path, key="weights")
+    if not all(np.isfinite(weight) and weight >= 0.0 for weight in manifest.weights):
+        raise LearningError("a weight is negative or not finite", path=path, key="weights")
+    if manifest.precision not in PRECISIONS:
+        words = f"no precision {manifest.precision!r}; {nearest_names(manifest.precision, PRECISIONS)}"
+        raise LearningError(words, path=path, key="precision")
+
+
 def _assemble(
     manifest: LmmManifest, skeleton: Skeleton, schema: FeatureSchema, arrays: dict[str, NDArray[Any]], folder: Path
 ) -> LmmModel:
     width = schema.dimension_count + manifest.latent_count
+    _check_manifest(manifest, schema, folder / MANIFEST)
     layout = PoseLayout(
         np.asarray(skeleton.parents, np.int32),
         np.array(arrays["offsets"], np.float32).reshape(-1, 3),
@@ -229,9 +242,15 @@ def _assemble(
         if len(record.sizes) < 2 or (record.sizes[0], record.sizes[-1]) != ends[name]:
             raise LearningError(f"the {name} has widths {record.sizes}, its ends must be {ends[name]}", key=name)
         networks[name] = unpack_layers(name, arrays, record.sizes, record.activation)
-    rows = {name: np.array(arrays[name], np.float32) for name in ("start", "lowest", "highest")}
-    if any(row.shape != (width,) for row in rows.values()):
-        raise LearningError(f"start and limits must have {width} numbers", key="start")
+    lengths = {"start": width, "lowest": width, "highest": width}
+    lengths |= dict.fromkeys(("feature_mean", "feature_coefficients"), schema.dimension_count)
+    rows = {name: np.array(arrays[name], np.float32) for name in lengths}
+    for name, length in lengths.items():
+        if rows[name].shape != (length,):
+            raise LearningError(f"{name!r} is {rows[name].shape}, not {(length,)}", key=name)
+    for name, row in {**rows, "offsets": layout.offsets}.items():
+        if not np.isfinite(row).all():
+            raise LearningError(f"{name!r} has a number that is not finite", key=name)
     return LmmModel(
         manifest=manifest,
         skeleton=skeleton,
@@ -240,8 +259,8 @@ def _assemble(
         decompressor=networks["decompressor"],
         stepper=networks["stepper"],
         projector=networks["projector"],
-        feature_mean=np.array(arrays["feature_mean"], np.float32),
-        feature_coefficients=np.array(arrays["feature_coefficients"], np.float32),
+        feature_mean=rows["feature_mean"],
+        feature_coefficients=rows["feature_coefficients"],
         start=rows["start"],
         lowest=rows["lowest"],
         highest=rows["highest"],
