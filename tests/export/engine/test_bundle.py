@@ -286,8 +286,10 @@ def test_too_many_frames_are_refused(project: Path, tmp_path: Path, monkeypatch:
 
 
 def test_what_cannot_be_exported_is_refused(project: Path, tmp_path: Path) -> None:
-    with pytest.raises(ControlError, match="cannot be a graph"):
-        export_controller(project, tmp_path / "out", controller="blocks")
+    for name, why in (("blocks", "cannot be exported"), ("nope", "is not there")):
+        with pytest.raises(ControlError, match=f"'{name}' {why}; valid names: (lmm, )?mm") as caught:
+            export_controller(project, tmp_path / "out", controller=name)
+        assert "blended_matching" not in str(caught.value) and "motion_matching" not in str(caught.value)
     with pytest.raises(ControlError, match="characters"):
         export_controller(project, tmp_path / "out", controller="mm", characters=0)
     with pytest.raises(AmbuloError, match="unreal"):
@@ -421,4 +423,17 @@ def test_a_model_without_clips_is_of_unknown_licence(trained: Path, tmp_path: Pa
     stack.bare.model = replace(stack.bare.model, manifest=manifest)
     uses = licences_inside(stack, database)
     assert uses == [] and forbids_sale(uses) == "unknown"
-    assert any("UNKNOWN" in note for note in notes_of(stack, uses, database))
+    assert any("UNKNOWN" in note for note in notes_of(stack, uses))
+
+
+def test_a_model_that_lacks_a_clip_says_how_to_go_on(trained: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(trained, tmp_path / "walker"))
+    file = folder / "models" / "lmm" / "manifest.json"
+    known = json.loads(file.read_text())
+    away = next(clip["name"] for clip in known["clips"] if "mirror" not in clip["name"])
+    clips = [clip for clip in known["clips"] if clip["name"] != away]
+    file.write_text(json.dumps(known | {"clips": clips, "database_digest": "earlier"}))
+    notes = export_controller(folder, tmp_path / "out").notes
+    assert away in notes[0] and "`ambulo train lmm PROJECT --finetune`" in notes[0]
+    file.write_text(json.dumps(known | {"database_digest": "built by another version"}))
+    assert not any("train lmm" in note for note in export_controller(folder, tmp_path / "again").notes)

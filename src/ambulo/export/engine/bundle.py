@@ -73,17 +73,29 @@ class Exported(msgspec.Struct, frozen=True):
 def open_stack(
     project: str | Path, controller: str, tag_sets: Sequence[tuple[str, ...]]
 ) -> tuple[Stack, Database, SearchIndex, ControlSettings]:
-    """The stack of a project's controller, ``mm`` for motion matching or the name of a trained model."""
+    """The stack of a project's controller, ``mm`` for motion matching or the name of a trained model.
+
+    Raises:
+        ControlError: there is no such controller, or it cannot be exported; lists those that can.
+    """
+    from ambulo.control.create import CONTROLLERS, full_name
     from ambulo.control.project_settings import project_settings
     from ambulo.database.database import Database
-    from ambulo.learning.create import create_controller, models_folder
+    from ambulo.errors import nearest_names
+    from ambulo.learning.create import create_controller, exportable_controllers, models_folder
     from ambulo.matching.build import load_index
 
-    name = {"mm": "motion_matching"}.get(controller, controller)
+    known = exportable_controllers(models_folder(project))
+    if controller not in known and full_name(controller) not in ("motion_matching", "lmm"):
+        why = "cannot be exported" if controller in CONTROLLERS else "is not there"
+        raise ControlError(
+            f"the controller {controller!r} {why}; {nearest_names(controller, known)}", key="controller",
+            remedy="export mm, or train a model with `ambulo train lmm`",
+        )  # fmt: skip
     database = Database.open(project)
     _, index = load_index(database)
     settings = project_settings(project, known_tags=database.tags)
-    whole = create_controller(name, database, index, settings, models_folder(project))
+    whole = create_controller(controller, database, index, settings, models_folder(project))
     stack = Stack.of(whole, tag_sets or ((),))
     if stack.matching is None and any(tag_sets):
         raise ControlError(
@@ -129,7 +141,7 @@ def export_controller(
             raise ControlError("the page plays one character", key="characters", remedy="leave --characters out")
         read_live()
     refuse_project_folders(out, project)
-    stack, database, _, _ = open_stack(project, controller, tag_sets)
+    stack, database, index, settings = open_stack(project, controller, tag_sets)
     licences = licences_inside(stack, database)
     refuse_overwriting(out, _names(stack, target), force=force)
     model, operators = controller_model(stack, characters, axes)
@@ -147,7 +159,12 @@ def export_controller(
     if target == "web":
         files["index.html"] = _page(stack, database, model, golden, licences)
     files["verify.py"] = Path(verify.__file__).read_bytes()
-    notes = notes_of(stack, licences, database)
+    notes = notes_of(stack, licences)
+    if stack.matching is None:
+        from ambulo.learning.lmm_changes import age_note
+
+        age = age_note(stack.bare.model.manifest, database, index, settings)
+        notes = [age, *notes] if age else notes
     manifest = describe(stack, database, model, operators, characters, axes, tag_sets, licences, notes)
     manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     manifest["fields"] = {name: verify.digest_of(value) for name, value in json.loads(json.dumps(manifest)).items()}
@@ -241,7 +258,7 @@ def describe(
         ),
         "dt": (
             [1],
-            f"seconds since the last step; held within {SHORTEST_SECONDS:g} and {LONGEST_SECONDS:g}, NaN the least: in "
+            f"seconds since the last step; held within {SHORTEST_SECONDS:g} and {LONGEST_SECONDS:g}, the least where it is not finite: in "
             "a pause 0 does no harm",
         ),
         "state_next": ([n, s], "the state after the step"),
@@ -312,11 +329,9 @@ def forbids_sale(licences: Sequence[LicenceUse]) -> bool | str:
     return "unknown" if not licences or any(not use.licence.strip() for use in licences) else False
 
 
-def notes_of(stack: Stack, licences: list[LicenceUse], database: Database) -> list[str]:
+def notes_of(stack: Stack, licences: list[LicenceUse]) -> list[str]:
     """What a person should know."""
     notes = []
-    if stack.matching is None and stack.bare.model.manifest.database_digest != database.digest:
-        notes.append("the model was trained on an earlier database: what was added since is not in it; train it anew")
     if any(use.non_commercial for use in licences):
         notes.append("contains or was trained on NON-COMMERCIAL motion: not for products that are sold")
     if not licences or any(not use.licence.strip() for use in licences):
