@@ -23,8 +23,9 @@ _FINITE = float(np.finfo(np.float32).max)
 
 
 def held_dt(dt: Value) -> Value:
-    """Seconds of the step, at least and at most so many; NaN is the least."""
-    return dt.graph.lesser_of(dt.graph.where(dt > SHORTEST_SECONDS, dt, SHORTEST_SECONDS), LONGEST_SECONDS)
+    """Seconds of the step, at least and at most so many; what is not finite is the least."""
+    g, seconds = dt.graph, finite(dt)
+    return g.lesser_of(g.greater_of(seconds, SHORTEST_SECONDS), LONGEST_SECONDS)
 
 
 def finite(values: Value) -> Value:
