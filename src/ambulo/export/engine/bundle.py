@@ -258,8 +258,8 @@ def describe(
         ),
         "dt": (
             [1],
-            f"seconds since the last step; held within {SHORTEST_SECONDS:g} and {LONGEST_SECONDS:g}, and the least where it "
-            "is not finite: in a pause 0 does no harm",
+            f"seconds since the last step; held within {SHORTEST_SECONDS:g} and {LONGEST_SECONDS:g}, and the least "
+            "where it is not finite: in a pause 0 does no harm",
         ),
         "state_next": ([n, s], "the state after the step"),
         "root_position": ([n, 3], f"world, {unit}; equals joint 0 of local_positions"),
