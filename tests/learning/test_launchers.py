@@ -159,6 +159,13 @@ def test_wrong_options_are_refused(
     assert match in json.loads(capsys.readouterr().out)["error"]["message"]
 
 
+@pytest.mark.parametrize(("option", "value"), [("name", "../x"), ("name", "mm"), ("precision", "float8")])
+def test_what_a_model_cannot_be_is_refused_before_a_cluster_is_asked(option: str, value: str, tmp_path: Path) -> None:
+    with pytest.raises(LearningError, match=value) as caught:
+        train_lmm_on_ray(tmp_path, **{option: value})  # type: ignore[arg-type]
+    assert caught.value.key == option
+
+
 def test_a_stale_database_is_refused_before_it_begins(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="no database here"):
         train_lmm_on_ray(tmp_path)
