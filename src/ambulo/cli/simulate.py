@@ -36,8 +36,7 @@ class Arguments:
     project: Path
     """Folder of a built project."""
     controller: str | None = None
-    """Which controller (mm is motion_matching), or the name of a trained model; the first that the project names if left
-    out."""
+    """Which controller (mm is motion_matching), or the name of a trained model; the project's first if left out."""
     path: str = "square"
     """What drives it: idle, forward, circle, square, star, wave, turn_90, turn_180, strafe or random."""
     input: Path | None = None
