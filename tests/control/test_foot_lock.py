@@ -158,6 +158,33 @@ def test_a_toe_that_swings_high_at_once_is_taken_up_not_thrown(stack: FootLock, 
     assert max(path) < start + low + 1e-3
 
 
+@pytest.mark.parametrize("way", [0.3, 1.5, 3.0])
+def test_a_step_to_far_away_takes_longer(stack: FootLock, way: float) -> None:
+    """A locked toe whose animation stands elsewhere steps there, and no faster than `step_speed`."""
+    from ambulo.control.foot_lock_kernels import track_toe
+
+    flags, values = np.zeros((1, 2, 4), np.uint8), np.zeros((1, 2, 19))
+    heights, constants = stack.geometry.heights, stack.settings.constants()
+    ground = float(heights[0, 0])
+    values[0, :, 9:12] = values[0, :, 15:18] = values[0, :, 0:3] = 0.1, ground, 0.2
+    flags[0, :, 0] = 1  # both toes are locked where they are
+    path = []
+    for step in range(150):
+        after_flags, after = np.zeros_like(flags), np.zeros_like(values)
+        after_flags[0, 1] = flags[0, 1]
+        after[0, 1] = values[0, 1]
+        toe = track_toe(
+            0, 0, (0.1, ground, 0.2 + way), True, step == 0, False, False, 0.0, heights, constants, flags, values,
+            1 / 60, after_flags, after,
+        )  # fmt: skip
+        flags, values = after_flags, after
+        path.append(toe[2])
+    fastest = np.diff(path).max() * 60.0
+    assert_allclose(path[-1], 0.2 + way, atol=0.08)
+    assert fastest < stack.settings.step_speed * 1.01
+    assert fastest > 0.8 * min(stack.settings.step_speed, way / stack.settings.step_duration)
+
+
 def test_a_skeleton_without_legs_is_refused(database: Database) -> None:
     roles = {role: joint for role, joint in database.skeleton.roles.items() if role != "left_lower_leg"}
     with pytest.raises(SkeletonError, match="left_lower_leg"):
