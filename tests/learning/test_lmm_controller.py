@@ -28,7 +28,8 @@ from ambulo.learning.create import (
     models_folder,
     open_stack,
 )
-from ambulo.learning.lmm_controller import LearnedMotionMatching, LmmSettings
+from ambulo.learning.lmm_controller import LearnedMotionMatching
+from ambulo.learning.lmm_state import LmmSettings
 from ambulo.maths import quaternions
 from ambulo.motion import kinematics
 

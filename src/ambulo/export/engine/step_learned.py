@@ -21,8 +21,9 @@ from ambulo.export.engine.networks import network
 from ambulo.export.engine.slots import Slot, Slots, merge
 from ambulo.export.engine.step_plan import PLAN_SLOTS, Followed, follow, plan_step
 from ambulo.export.engine.step_smooth import Joints
-from ambulo.learning.lmm_controller import LmmSettings, toe_joints
+from ambulo.learning.lmm_controller import toe_joints
 from ambulo.learning.lmm_model import LmmModel
+from ambulo.learning.lmm_state import LmmSettings
 
 
 @dataclass(frozen=True)
